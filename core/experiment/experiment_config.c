@@ -1,0 +1,199 @@
+#include "experiment/experiment_config.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+static const hox_field head_fields[] = {
+    HOX_TEXT(experiment_head, name, "run", "begins the name of the run's folder"),
+    HOX_SEED(experiment_head, seed, "of all random choices; drawn where it is missing"),
+};
+static const hox_field dataset_fields[] = {
+    HOX_TEXT(plugin_choice, plugin, "idx", "dataset plugin, by name or by the path of its file"),
+};
+static const hox_field fitness_fields[] = {
+    HOX_TEXT(plugin_choice, plugin, "balanced_accuracy",
+             "fitness plugin, by name or by the path of its file"),
+};
+static const hox_field task_fields[] = {
+    HOX_LABEL(task_config, positive_class, "1", "class to recognise, by name or number"),
+    HOX_LABEL(task_config, negative_class, NULL,
+              "class to tell it from, by name or number; null = all others"),
+    HOX_REALS(task_config, split_fractions, "[0.5, 0.35, 0.15]", 0.0, 1.0,
+              "shares of the train split for refine, select and monitor; a fourth for test where "
+              "the dataset has no test split"),
+    HOX_REAL(task_config, decision_threshold, 0.0, -1e30, 1e30,
+             "an image is positive where its logit is at least this"),
+};
+static const hox_field stop_fields[] = {
+    HOX_INT(stop_config, max_generations, 100, 1, 1000000000, "generations to evaluate"),
+    HOX_REAL(stop_config, max_wall_seconds, 0.0, 0.0, 1e9,
+             "ends after the generation in which this passes; 0 = no limit"),
+};
+static const hox_field run_fields[] = {
+    HOX_TEXT(run_config, out, "runs", "folder that gets a new folder for each run"),
+};
+
+enum { DATASET_OPTIONS = 2, FITNESS_OPTIONS = 5, RUNTIME_OPTIONS = 7, SECTION_COUNT = 13 };
+
+static field_section plugin_section(const char *pointer, const instance *i) {
+    field_section section = {.pointer = pointer, .accepts_all = i->plugin == NULL};
+    if (i->plugin && i->plugin->field_count > 0) {
+        section.table =
+            (field_table){i->plugin->fields, i->plugin->field_count, i->plugin->field_size};
+        section.target = i->options;
+    }
+    return section;
+}
+
+#define SECTION(pointer, rows, target)                                                             \
+    { pointer, FIELD_TABLE(rows, sizeof(rows) / sizeof *(rows)), target, false }
+
+// Where everything stands in the JSON, in the order it is printed.
+static void list_sections(experiment_config *c, field_section sections[SECTION_COUNT]) {
+    const field_section all[SECTION_COUNT] = {
+        SECTION("", head_fields, &c->head),
+        SECTION("/dataset", dataset_fields, &c->dataset_choice),
+        [DATASET_OPTIONS] = plugin_section("/dataset", &c->dataset),
+        SECTION("/task", task_fields, &c->task),
+        SECTION("/fitness", fitness_fields, &c->fitness_choice),
+        [FITNESS_OPTIONS] = plugin_section("/fitness", &c->fitness),
+        {"/evaluation", FIELD_TABLE(evaluation_fields, evaluation_field_count), &c->evaluation, 0},
+        [RUNTIME_OPTIONS] = plugin_section("/runtime", &c->runtime),
+        {"/genome", FIELD_TABLE(genome_fields, genome_field_count), &c->genome, 0},
+        {"/evolution", FIELD_TABLE(evolution_fields, evolution_field_count), &c->evolution, 0},
+        {"/evolution/mutation", FIELD_TABLE(mutation_fields, mutation_field_count), &c->mutation,
+         0},
+        SECTION("/stop", stop_fields, &c->stop),
+        SECTION("/run", run_fields, &c->run),
+    };
+    memcpy(sections, all, sizeof all);
+}
+
+// ---- plugins ----
+
+// The name a section gives, or the default.
+static const char *name_at(const json_t *root, const char *section, const char *key,
+                           const char *fallback) {
+    const char *name = json_string_value(json_object_get(json_object_get(root, section), key));
+    return name && *name ? name : fallback;
+}
+
+static hox_status open_one(instance *i, uint32_t kind, const char *name, const char *pointer,
+                           const document *d, catalog *plugins, const log_sink *log,
+                           ledger *accounts, problem_list *problems) {
+    const hox_plugin *plugin;
+    const char *path;
+    hox_error why = HOX_ERROR_INIT;
+    hox_status status = catalog_open(plugins, kind, name, d->folder, &plugin, &path, &why);
+    if (status == HOX_OK) status = instance_init(i, plugin, path, log, accounts, &why);
+    if (status != HOX_OK) problem_add(problems, pointer, "%s", why.message);
+    return status;
+}
+
+// All three, even where one fails; the first failure counts.
+static hox_status open_plugins(experiment_config *c, const document *d, catalog *plugins,
+                               const log_sink *log, ledger *accounts, problem_list *problems) {
+    const struct {
+        instance *instance;
+        uint32_t kind;
+        const char *name, *pointer;
+    } wanted[] = {
+        {&c->dataset, HOX_KIND_DATASET,
+         name_at(d->root, "dataset", "plugin", dataset_fields[0].default_text), "/dataset/plugin"},
+        {&c->fitness, HOX_KIND_FITNESS,
+         name_at(d->root, "fitness", "plugin", fitness_fields[0].default_text), "/fitness/plugin"},
+        {&c->runtime, HOX_KIND_RUNTIME,
+         name_at(d->root, "evaluation", "forward_runtime", evaluation_fields[0].default_text),
+         "/evaluation/forward_runtime"}};
+    hox_status first = HOX_OK;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        const hox_status status = open_one(wanted[i].instance, wanted[i].kind, wanted[i].name,
+                                           wanted[i].pointer, d, plugins, log, accounts, problems);
+        if (first == HOX_OK) first = status;
+    }
+    return first;
+}
+
+// ---- what single rows cannot say ----
+
+static void check_fractions(const hox_real_list *fractions, problem_list *problems) {
+    const char *pointer = "/task/split_fractions";
+    double sum = 0.0;
+    for (int64_t i = 0; i < fractions->count; i++)
+        sum += fractions->values[i];
+    if (fractions->count != 3 && fractions->count != 4)
+        problem_add(problems, pointer,
+                    "%d numbers; expected refine, select, monitor and, without a test split, test",
+                    (int)fractions->count);
+    else if (sum > 1.0 + 1e-9)
+        problem_add(problems, pointer, "the sum %g is above 1", sum);
+    else if (fractions->values[1] <= 0.0 || fractions->values[2] <= 0.0)
+        problem_add(problems, pointer, "select and monitor must have images");
+}
+
+static void check_rates(const mutation_config *m, problem_list *problems) {
+    const double sum = m->add_edge + m->add_node + m->remove_edge + m->remove_node +
+                       m->toggle_edge + m->resize_node + m->channels + m->activation;
+    if (sum > 1.0 + 1e-9)
+        problem_add(problems, "/evolution/mutation",
+                    "the chances of the changes of structure sum to %g, above 1", sum);
+}
+
+static hox_status check_whole(const experiment_config *c, problem_list *problems) {
+    check_fractions(&c->task.split_fractions, problems);
+    check_rates(&c->mutation, problems);
+    if (c->genome.output_size.count != 3)
+        problem_add(problems, "/genome/output_size", "expected channels, height and width");
+    if (c->genome.allowed_channels.count == 0)
+        problem_add(problems, "/genome/allowed_channels", "expected at least one number");
+    if (strchr(c->head.name, '/') || c->head.name[0] == '.' || !*c->head.name)
+        problem_add(problems, "/name", "\"%s\" cannot begin the name of a folder", c->head.name);
+    if (!c->task.positive_class) problem_add(problems, "/task/positive_class", "expected a class");
+    return problems->count == 0 ? HOX_OK : HOX_BAD_OPTION;
+}
+
+// ---- all of it ----
+
+static hox_status draw_seed(const document *d, uint64_t *seed, hox_error *error) {
+    if (json_object_get(d->root, "seed")) return HOX_OK;
+    if (getrandom(seed, sizeof *seed, 0) == sizeof *seed) return HOX_OK;
+    return hox_error_set(error, HOX_INTERNAL, "no seed could be drawn; give one: --set seed=1");
+}
+
+static hox_status load(experiment_config *c, const document *d, catalog *plugins,
+                       const log_sink *log, ledger *accounts, problem_list *problems,
+                       hox_error *error) {
+    const field_reader reader = {&c->memory, d->folder, problems};
+    field_section sections[SECTION_COUNT];
+    const hox_status opened = open_plugins(c, d, plugins, log, accounts, problems);
+    list_sections(c, sections);
+    HOX_TRY(field_set_defaults(sections, SECTION_COUNT, &reader, error));
+    hox_status status = field_read(d->root, sections, SECTION_COUNT, &reader, NULL);
+    if (status == HOX_OK) status = check_whole(c, problems);
+    if (opened != HOX_OK) status = opened;
+    if (status == HOX_OK) return draw_seed(d, &c->head.seed, error);
+    return hox_error_set(error, status, "%zu wrong settings", problems->count);
+}
+
+hox_status experiment_config_load(experiment_config *c, const document *d, catalog *plugins,
+                                  const log_sink *log, ledger *accounts, problem_list *problems,
+                                  hox_error *error) {
+    *c = (experiment_config){0};
+    const hox_status status = load(c, d, plugins, log, accounts, problems, error);
+    if (status != HOX_OK) experiment_config_deinit(c);
+    return status;
+}
+
+void experiment_config_deinit(experiment_config *c) {
+    instance_deinit(&c->dataset);
+    instance_deinit(&c->fitness);
+    instance_deinit(&c->runtime);
+    arena_deinit(&c->memory);
+    *c = (experiment_config){0};
+}
+
+json_t *experiment_config_print(experiment_config *c, hox_error *error) {
+    field_section sections[SECTION_COUNT];
+    list_sections(c, sections);
+    return field_print(sections, SECTION_COUNT, error);
+}

@@ -1,0 +1,60 @@
+// experiment_config.h - a whole experiment as the user wrote it: every module's settings and the
+// plugins.
+#pragma once
+
+#include "config/document.h"
+#include "config/field.h"
+#include "evaluation/evaluation_config.h"
+#include "evolution/evolution_config.h"
+#include "genome/mutate.h"
+#include "plugin_host/catalog.h"
+#include "plugin_host/instance.h"
+
+typedef struct task_config {
+    const char *positive_class, *negative_class; // name or number; negative NULL = all others
+    hox_real_list split_fractions; // refine, select, monitor and, without a test split, test
+    double decision_threshold;     // on logits
+} task_config;
+
+typedef struct stop_config {
+    int64_t max_generations;
+    double max_wall_seconds; // 0 = no limit
+} stop_config;
+
+typedef struct run_config {
+    const char *out; // folder that gets a new folder for each run
+} run_config;
+
+typedef struct plugin_choice {
+    const char *plugin; // name, or path of the file
+} plugin_choice;
+
+typedef struct experiment_head {
+    const char *name;
+    uint64_t seed;
+} experiment_head;
+
+typedef struct experiment_config {
+    experiment_head head;
+    plugin_choice dataset_choice, fitness_choice;
+    task_config task;
+    evaluation_config evaluation;
+    genome_config genome;
+    evolution_config evolution;
+    mutation_config mutation;
+    stop_config stop;
+    run_config run;
+    instance dataset, fitness, runtime; // opened files with their options filled
+    arena memory;                       // texts of all of it
+} experiment_config;
+
+// Reads d, opens the three plugins it names and fills their options. A missing seed is drawn. log
+// and accounts are borrowed by the instances, and c must stay where it is. Each wrong place goes to
+// problems. Errors: BAD_OPTION, NOT_FOUND and VERSION (a plugin), OUT_OF_HOST_MEMORY. [main]
+hox_status experiment_config_load(experiment_config *c, const document *d, catalog *plugins,
+                                  const log_sink *log, ledger *accounts, problem_list *problems,
+                                  hox_error *error) HOX_MUST_CHECK;
+void experiment_config_deinit(experiment_config *c); // {0} too
+
+// All settings, defaults included: running this gives the same run. The caller owns the reference.
+json_t *experiment_config_print(experiment_config *c, hox_error *error);

@@ -1,0 +1,274 @@
+#include "experiment/run_directory.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "io/genome_json.h"
+#include "io/safetensors.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <hox/version.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static hox_status no_memory(hox_error *error) {
+    return hox_error_set(error, HOX_OUT_OF_HOST_MEMORY, "out of memory");
+}
+
+// JSON has no NaN: what was not measured is null.
+static json_t *real_or_null(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *hash_json(const uint64_t words[2]) {
+    char text[HASH_TEXT_SIZE];
+    hash_print(words, text);
+    return json_string(text);
+}
+
+// ---- the folder ----
+
+static bool is_empty(const char *path) {
+    DIR *folder = opendir(path);
+    if (!folder) return errno == ENOENT;
+    bool empty = true;
+    for (const struct dirent *entry; empty && (entry = readdir(folder));)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(folder);
+    return empty;
+}
+
+static hox_status use_folder(const char *path, hox_error *error) {
+    if (!is_empty(path))
+        return hox_error_set(error, HOX_IO,
+                             "%s: holds something already; a run needs a folder of its own", path);
+    return file_make_folders(path, error);
+}
+
+// The first of <out>/<name>-<date>-<time>, ...-2, ...-3 that is not there yet.
+static hox_status make_new_folder(const experiment_config *config, char *path, size_t size,
+                                  hox_error *error) {
+    HOX_TRY(file_make_folders(config->run.out, error));
+    const time_t now = time(NULL);
+    struct tm local;
+    char stamp[32];
+    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
+    for (int n = 1; n < 1000; n++) {
+        char suffix[8] = "";
+        if (n > 1) snprintf(suffix, sizeof suffix, "-%d", n);
+        if (snprintf(path, size, "%s/%s-%s%s", config->run.out, config->head.name, stamp, suffix) >=
+            (int)size)
+            break;
+        if (mkdir(path, 0777) == 0) return HOX_OK;
+        if (errno != EEXIST) break;
+    }
+    return hox_error_set(error, HOX_IO, "%.300s: cannot make: %s", path, strerror(errno));
+}
+
+static hox_status create(run_directory *d, const experiment_config *config, const char *out,
+                         hox_error *error) {
+    char path[PATH_MAX], file[PATH_MAX + 16];
+    if (out) {
+        snprintf(path, sizeof path, "%s", out);
+        HOX_TRY(use_folder(path, error));
+    } else {
+        HOX_TRY(make_new_folder(config, path, sizeof path, error));
+    }
+    d->path = strdup(path);
+    if (!d->path) return no_memory(error);
+    snprintf(file, sizeof file, "%s/champion", path);
+    HOX_TRY(file_make_folders(file, error));
+    snprintf(file, sizeof file, "%s/metrics.jsonl", path);
+    HOX_TRY(jsonl_create(&d->metrics, file, error));
+    snprintf(file, sizeof file, "%s/genomes.jsonl", path);
+    HOX_TRY(jsonl_create(&d->genomes, file, error));
+    snprintf(file, sizeof file, "%s/events.jsonl", path);
+    return jsonl_create(&d->events, file, error);
+}
+
+hox_status run_directory_create(run_directory *d, const experiment_config *config, const char *out,
+                                hox_error *error) {
+    *d = (run_directory){NULL, JSONL_CLOSED, JSONL_CLOSED, JSONL_CLOSED};
+    const hox_status status = create(d, config, out, error);
+    if (status != HOX_OK) run_directory_close(d);
+    return status;
+}
+
+void run_directory_close(run_directory *d) {
+    if (!d->path) return;
+    jsonl_close(&d->metrics);
+    jsonl_close(&d->genomes);
+    jsonl_close(&d->events);
+    free(d->path);
+    *d = (run_directory){NULL, JSONL_CLOSED, JSONL_CLOSED, JSONL_CLOSED};
+}
+
+// Takes the reference.
+static hox_status write_json(const run_directory *d, const char *name, json_t *json,
+                             hox_error *error) {
+    char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    json_decref(json);
+    if (!text) return no_memory(error);
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", d->path, name);
+    const hox_status status = file_write(path, text, strlen(text), error);
+    free(text);
+    return status;
+}
+
+hox_status run_directory_write_config(run_directory *d, experiment_config *config,
+                                      hox_error *error) {
+    json_t *json = experiment_config_print(config, error);
+    return json ? write_json(d, "config.resolved.json", json, error) : HOX_OUT_OF_HOST_MEMORY;
+}
+
+// ---- run.json ----
+
+static json_t *plugin_json(const instance *i) {
+    char *bytes;
+    size_t size;
+    json_t *hash = json_null();
+    if (file_read(i->path, SIZE_MAX / 2, &bytes, &size, NULL) == HOX_OK)
+        hash = hash_json(hash_bytes(bytes, size).words);
+    free(bytes);
+    return json_pack("{s:s, s:s?, s:s, s:o}", "name", i->plugin->name, "version",
+                     HOX_HAS(i->plugin, version) ? i->plugin->version : NULL, "file", i->path,
+                     "xxh128", hash);
+}
+
+static json_t *splits_json(const splits *s) {
+    json_t *json = json_object();
+    for (uint32_t part = 0; part < SPLIT_COUNT; part++) {
+        const split_part *p = &s->parts[part];
+        const hash128 hash = hash_bytes(p->indices, p->count * sizeof *p->indices);
+        json_object_set_new(json, split_names[part],
+                            json_pack("{s:I, s:I, s:o}", "images", (json_int_t)p->count, "positive",
+                                      (json_int_t)p->positive_count, "xxh128",
+                                      hash_json(hash.words)));
+    }
+    return json;
+}
+
+static json_t *reals_json(const double *values, uint32_t count) {
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(array, json_real(values[i]));
+    return array;
+}
+
+static json_t *dataset_json(const splits *s) {
+    const char *negative = s->negative_class < 0 ? NULL : s->info.class_names[s->negative_class];
+    return json_pack("{s:[I,I,I], s:s, s:s?, s:o, s:o, s:o, s:o}", "size",
+                     (json_int_t)s->info.channels, (json_int_t)s->info.height,
+                     (json_int_t)s->info.width, "positive_class",
+                     s->info.class_names[s->positive_class], "negative_class", negative,
+                     "fingerprint", hash_json(s->info.fingerprint), "splits", splits_json(s),
+                     "mean", reals_json(s->means, s->info.channels), "deviation",
+                     reals_json(s->deviations, s->info.channels));
+}
+
+static json_t *by_split_json(const double values[SPLIT_COUNT]) {
+    json_t *json = json_object();
+    for (uint32_t part = SPLIT_SELECT; part < SPLIT_COUNT; part++)
+        json_object_set_new(json, split_names[part], real_or_null(values[part]));
+    return json;
+}
+
+static json_t *result_json(const run_result *r) {
+    if (!r) return json_null();
+    return json_pack(
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:i, s:f}", "champion", (json_int_t)r->champion_id,
+        "champion_generation", (json_int_t)r->champion_generation, "generations",
+        (json_int_t)r->generation_count, "fitness", by_split_json(r->fitness), "balanced_accuracy",
+        by_split_json(r->balanced_accuracy), "brightness_test", real_or_null(r->brightness_test),
+        "stop_signal", r->stop_signal, "total_seconds", r->total_seconds);
+}
+
+hox_status run_directory_write_run(run_directory *d, const experiment_config *config,
+                                   const splits *s, const evaluation *e, const run_result *result,
+                                   hox_error *error) {
+    const hox_device_info *device = evaluation_device(e);
+    json_t *json =
+        json_pack("{s:s, s:I, s:o, s:o, s:o, s:{s:s, s:s}, s:i, s:o, s:o}", "hox", HOX_VERSION_TEXT,
+                  "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime",
+                  plugin_json(&config->runtime), "dataset_plugin", plugin_json(&config->dataset),
+                  "fitness_plugin", plugin_json(&config->fitness), "device", "address",
+                  device->address, "name", device->name, "lanes", (int)evaluation_lane_count(e),
+                  "dataset", dataset_json(s), "result", result_json(result));
+    if (json) { // a seed may be too large for a JSON integer: as the configuration prints it
+        json_t *resolved = experiment_config_print((experiment_config *)config, error);
+        json_object_set(json, "seed", json_object_get(resolved, "seed"));
+        json_decref(resolved);
+    }
+    return write_json(d, "run.json", json, error);
+}
+
+// ---- lines ----
+
+static json_t *operators_json(const mutation_record *birth) {
+    json_t *json = json_array();
+    if (birth->has_new_weights) json_array_append_new(json, json_string("weights"));
+    if (birth->has_new_structure)
+        json_array_append_new(json, json_string(mutation_names[birth->change]));
+    return json;
+}
+
+static json_t *genome_line(uint32_t generation, const individual *one, const evaluation_result *r) {
+    const hox_genome_facts *f = &r->facts;
+    const bool is_ok = r->reason == EVALUATION_OK;
+    return json_pack(
+        "{s:I, s:I, s:I, s:b, s:o, s:I, s:o, s:s?, s:[I,I,I,I], s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+        "s:o}",
+        "generation", (json_int_t)generation, "id", (json_int_t)one->genome->id, "parent",
+        (json_int_t)one->genome->parent_id, "elite", one->is_elite, "operators",
+        operators_json(&one->birth), "failed_tries", (json_int_t)one->birth.failed_count, "fitness",
+        real_or_null(r->fitness), "failure", is_ok ? NULL : evaluation_reasons[r->reason],
+        "tp_tn_fp_fn", (json_int_t)r->metrics.true_positives, (json_int_t)r->metrics.true_negatives,
+        (json_int_t)r->metrics.false_positives, (json_int_t)r->metrics.false_negatives, "nodes",
+        (json_int_t)f->node_count, "edges", (json_int_t)f->edge_count, "enabled_edges",
+        (json_int_t)f->enabled_edge_count, "executed_nodes", (json_int_t)f->executed_node_count,
+        "executed_edges", (json_int_t)f->executed_edge_count, "weights",
+        (json_int_t)f->weight_count, "flops", (json_int_t)f->flops_per_sample, "structure",
+        hash_json(r->structure_hash));
+}
+
+hox_status run_directory_write_genomes(run_directory *d, uint32_t generation, const population *p,
+                                       const evaluation_result *results, hox_error *error) {
+    for (size_t i = 0; i < p->count; i++)
+        HOX_TRY(
+            jsonl_append(&d->genomes, genome_line(generation, &p->items[i], &results[i]), error));
+    return HOX_OK;
+}
+
+hox_status run_directory_write_metrics(run_directory *d, const generation_record *r,
+                                       hox_error *error) {
+    const hox_genome_facts *f = &r->champion_facts;
+    return jsonl_append(
+        &d->metrics,
+        json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "generation",
+                  (json_int_t)r->generation, "best", real_or_null(r->best), "mean",
+                  real_or_null(r->mean), "monitor", real_or_null(r->monitor), "champion",
+                  (json_int_t)r->champion_id, "champion_nodes", (json_int_t)f->executed_node_count,
+                  "champion_edges", (json_int_t)f->executed_edge_count, "champion_flops",
+                  (json_int_t)f->flops_per_sample, "evaluated", (json_int_t)r->evaluated_count,
+                  "failed", (json_int_t)r->failed_count, "evaluate_seconds", r->evaluate_seconds,
+                  "evolve_seconds", r->evolve_seconds, "write_seconds", r->write_seconds),
+        error);
+}
+
+hox_status run_directory_write_champion(run_directory *d, const genome *g, hox_error *error) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/champion/genome.json", d->path);
+    HOX_TRY(genome_json_save(path, g, error));
+    snprintf(path, sizeof path, "%s/champion/weights.safetensors", d->path);
+    return safetensors_save(path, g, error);
+}
+
+hox_status run_directory_write_event(run_directory *d, json_t *event, hox_error *error) {
+    return jsonl_append(&d->events, event, error);
+}

@@ -1,0 +1,61 @@
+// run_directory.h - the files a run leaves behind (DESIGN.md).
+#pragma once
+
+#include "evaluation/evaluation.h"
+#include "evolution/evolution.h"
+#include "experiment/experiment_config.h"
+#include "experiment/splits.h"
+#include "io/jsonl.h"
+
+typedef struct run_directory {
+    char *path;
+    jsonl metrics, genomes, events;
+} run_directory;
+
+// out NULL: a new folder <name>-<date>-<time> below the configured one; else out itself, which must
+// not hold anything yet. Errors: IO. [main]
+hox_status run_directory_create(run_directory *d, const experiment_config *config, const char *out,
+                                hox_error *error) HOX_MUST_CHECK;
+void run_directory_close(run_directory *d); // {0} too
+
+// A generation as metrics.jsonl tells it. Fitness is NaN where there is none.
+typedef struct generation_record {
+    uint32_t generation;
+    double best, mean;    // fitness on select, of those that have one
+    double monitor;       // fitness of its champion
+    uint64_t champion_id; // 0 = none
+    hox_genome_facts champion_facts;
+    size_t evaluated_count, failed_count;
+    double evaluate_seconds, evolve_seconds, write_seconds;
+} generation_record;
+
+// What a run found, for run.json and the summary. NaN: not measured.
+typedef struct run_result {
+    uint64_t champion_id; // 0 = none
+    uint32_t champion_generation, generation_count;
+    hox_genome_facts champion_facts;
+    double fitness[SPLIT_COUNT];           // of the champion, by split
+    double balanced_accuracy[SPLIT_COUNT]; // likewise
+    double brightness_test;                // balanced accuracy of the brightness rule
+    int stop_signal;                       // 0 = ended by itself
+    double evaluate_seconds, evolve_seconds, write_seconds, total_seconds;
+} run_result;
+
+// Each writes one line or file. Errors: IO, OUT_OF_HOST_MEMORY. [main]
+hox_status run_directory_write_config(run_directory *d, experiment_config *config,
+                                      hox_error *error) HOX_MUST_CHECK;
+hox_status run_directory_write_run(run_directory *d, const experiment_config *config,
+                                   const splits *s, const evaluation *e,
+                                   const run_result *result /* NULL: not ended */,
+                                   hox_error *error) HOX_MUST_CHECK;
+hox_status run_directory_write_genomes(run_directory *d, uint32_t generation, const population *p,
+                                       const evaluation_result *results,
+                                       hox_error *error) HOX_MUST_CHECK;
+hox_status run_directory_write_metrics(run_directory *d, const generation_record *record,
+                                       hox_error *error) HOX_MUST_CHECK;
+hox_status run_directory_write_champion(run_directory *d, const genome *g,
+                                        hox_error *error) HOX_MUST_CHECK;
+
+// event: a line of events.jsonl; takes the reference. Errors: IO. [any]
+hox_status run_directory_write_event(run_directory *d, json_t *event,
+                                     hox_error *error) HOX_MUST_CHECK;

@@ -1,0 +1,423 @@
+// eager.c - runtime "eager": one image at a time, node by node, edge by edge, in fp32 and in the
+// order of the definition. Plain and right: the judge of all other runtimes.
+#include "activation.h"
+#include "convolution.h"
+#include "readout.h"
+
+#include <hox/plugin.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_CHANNELS = 64, MAX_GROUP = 16 };
+
+struct hox_runtime {
+    const hox_host *host;
+    uint32_t lane_count;
+};
+
+struct hox_samples {
+    const hox_host *host;
+    size_t bytes; // of this block
+    uint64_t count;
+    uint32_t channels, height, width;
+    size_t image_size; // floats
+    float images[];
+};
+
+typedef struct runner_node {
+    uint32_t activation;
+    uint32_t edge_begin, edge_end;
+    size_t value_count;
+    float *map; // NULL for the input: its map is the image
+} runner_node;
+
+typedef struct runner_edge {
+    convolution shape;
+    uint32_t source;
+    uint64_t weight_offset;
+} runner_edge;
+
+// One block: this struct, nodes, edges, and the maps of one image.
+struct hox_runner {
+    const hox_host *host;
+    size_t bytes;
+    uint32_t lane, capacity;
+    uint32_t channels, height, width; // of the input
+    uint32_t readout;
+    uint32_t node_count;
+    uint64_t weight_count;
+    runner_node *nodes;
+    runner_edge *edges;
+    float *scratch; // as large as the output's map
+};
+
+// Blocks: all memory is the system's, entered in the ledger. ---------------------------------
+
+static hox_status take_block(const hox_host *host, size_t bytes, void **block, hox_error *error) {
+    HOX_TRY(host->reserve(host, "cpu", bytes, error));
+    *block = malloc(bytes);
+    if (*block) return HOX_OK;
+    host->release(host, "cpu", bytes);
+    return hox_error_set(error, HOX_OUT_OF_HOST_MEMORY, "no memory for %zu bytes", bytes);
+}
+
+static void return_block(const hox_host *host, void *block, size_t bytes) {
+    free(block);
+    host->release(host, "cpu", bytes);
+}
+
+// Saturates: no ledger grants SIZE_MAX bytes, so sizes need no other check.
+static size_t times(size_t a, size_t b) {
+    size_t product;
+    return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
+}
+
+static size_t plus(size_t a, size_t b) {
+    size_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
+}
+
+// Devices ------------------------------------------------------------------------------------
+
+static hox_status eager_device_count(const hox_host *host, uint32_t *count, hox_error *error) {
+    (void)host, (void)error;
+    *count = 1;
+    return HOX_OK;
+}
+
+static hox_status check_device(uint32_t device, hox_error *error) {
+    if (device == 0) return HOX_OK;
+    return hox_error_set(error, HOX_INVALID_ARGUMENT, "eager has device 0 alone, not %u", device);
+}
+
+// "model name : X" of the first processor, where the system says so.
+static void read_cpu_name(char *name, size_t size) {
+    snprintf(name, size, "CPU");
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    if (!file) return;
+    char line[256];
+    while (fgets(line, sizeof line, file)) {
+        const char *value = strchr(line, ':');
+        if (strncmp(line, "model name", strlen("model name")) != 0 || !value) continue;
+        value += strspn(value, ": \t");
+        snprintf(name, size, "%.*s", (int)strcspn(value, "\n"), value);
+        break;
+    }
+    fclose(file);
+}
+
+// 0 where the system does not say.
+static uint64_t system_bytes(void) {
+    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+}
+
+static hox_status eager_device_info(const hox_host *host, uint32_t device, hox_device_info *info,
+                                    hox_error *error) {
+    (void)host;
+    HOX_TRY(check_device(device, error));
+    *info = (hox_device_info){
+        .struct_size = sizeof *info,
+        .kind = HOX_DEVICE_CPU,
+        .score = 1,
+        .total_bytes = system_bytes(),
+        .address = "cpu",
+    };
+    read_cpu_name(info->name, sizeof info->name);
+    return HOX_OK;
+}
+
+static hox_status eager_open(const hox_host *host, uint32_t device, uint32_t lane_count,
+                             const void *options, hox_runtime **runtime, hox_error *error) {
+    (void)options;
+    *runtime = NULL;
+    HOX_TRY(check_device(device, error));
+    void *block;
+    HOX_TRY(take_block(host, sizeof **runtime, &block, error));
+    *runtime = block;
+    **runtime = (hox_runtime){.host = host, .lane_count = lane_count};
+    return HOX_OK;
+}
+
+static void eager_close(hox_runtime *runtime) {
+    if (runtime) return_block(runtime->host, runtime, sizeof *runtime);
+}
+
+// What it can do -----------------------------------------------------------------------------
+
+static void eager_caps(const hox_runtime *runtime, hox_runtime_caps *caps) {
+    (void)runtime;
+    *caps = (hox_runtime_caps){
+        .struct_size = sizeof *caps,
+        .flags = HOX_RUNTIME_BATCH_INVARIANT | HOX_RUNTIME_DETERMINISTIC,
+        .precisions = HOX_PRECISION_FP32,
+        .activations = (1U << HOX_ACTIVATION_COUNT) - 1,
+        .readouts = (1U << HOX_READOUT_COUNT) - 1,
+        .max_kernel = CONVOLUTION_MAX_KERNEL,
+        .max_channels = MAX_CHANNELS,
+        .batch_multiple = 1,
+        .max_group = MAX_GROUP,
+    };
+}
+
+static hox_status unsupported_node(hox_error *error, uint32_t node, const char *what,
+                                   uint32_t value) {
+    if (error && error->status == HOX_OK) error->plan_node = (int32_t)node;
+    return hox_error_set(error, HOX_UNSUPPORTED, "node %u: eager does not support %s %u", node,
+                         what, value);
+}
+
+static hox_status unsupported_edge(hox_error *error, uint32_t edge, const char *what,
+                                   uint32_t value) {
+    if (error && error->status == HOX_OK) error->plan_edge = (int32_t)edge;
+    return hox_error_set(error, HOX_UNSUPPORTED, "edge %u: eager does not support %s %u", edge,
+                         what, value);
+}
+
+// 1 .. most
+static int is_within(uint32_t value, uint32_t most) {
+    return value >= 1 && value <= most;
+}
+
+static hox_status check_node(const hox_plan *plan, uint32_t i, hox_error *error) {
+    if (!is_within(plan->node_channels[i], MAX_CHANNELS))
+        return unsupported_node(error, i, "channel count", plan->node_channels[i]);
+    if (plan->node_activation[i] >= HOX_ACTIVATION_COUNT)
+        return unsupported_node(error, i, "activation", plan->node_activation[i]);
+    return HOX_OK;
+}
+
+static hox_status check_edge(const hox_plan *plan, uint32_t i, hox_error *error) {
+    if (!is_within(plan->edge_kernel_h[i], CONVOLUTION_MAX_KERNEL))
+        return unsupported_edge(error, i, "kernel height", plan->edge_kernel_h[i]);
+    if (!is_within(plan->edge_kernel_w[i], CONVOLUTION_MAX_KERNEL))
+        return unsupported_edge(error, i, "kernel width", plan->edge_kernel_w[i]);
+    return HOX_OK;
+}
+
+static hox_status eager_check_plan(const hox_runtime *runtime, const hox_plan *plan,
+                                   uint32_t precision, hox_error *error) {
+    (void)runtime;
+    if (precision != HOX_PRECISION_FP32)
+        return hox_error_set(error, HOX_UNSUPPORTED, "eager does not support precision %u",
+                             precision);
+    if (plan->readout >= HOX_READOUT_COUNT)
+        return hox_error_set(error, HOX_UNSUPPORTED, "eager does not support readout %u",
+                             plan->readout);
+    for (uint32_t i = 0; i < plan->node_count; i++)
+        HOX_TRY(check_node(plan, i, error));
+    for (uint32_t i = 0; i < plan->edge_count; i++)
+        HOX_TRY(check_edge(plan, i, error));
+    return HOX_OK;
+}
+
+// Samples: images as they come -----------------------------------------------------------------
+
+static hox_status eager_samples_create(hox_runtime *runtime, uint64_t count, uint32_t channels,
+                                       uint32_t height, uint32_t width, hox_samples **samples,
+                                       hox_error *error) {
+    *samples = NULL;
+    const size_t image_size = times(channels, times(height, width));
+    const size_t bytes =
+        plus(sizeof **samples, times(count, times(image_size, sizeof *(*samples)->images)));
+    void *block;
+    HOX_TRY(take_block(runtime->host, bytes, &block, error));
+    *samples = block;
+    **samples = (hox_samples){
+        .host = runtime->host,
+        .bytes = bytes,
+        .count = count,
+        .channels = channels,
+        .height = height,
+        .width = width,
+        .image_size = image_size,
+    };
+    return HOX_OK;
+}
+
+static int has_range(const hox_samples *samples, uint64_t first, uint64_t count) {
+    return first <= samples->count && count <= samples->count - first;
+}
+
+static hox_status eager_samples_write(hox_samples *samples, uint64_t first, uint64_t count,
+                                      const float *images, hox_error *error) {
+    if (!has_range(samples, first, count))
+        return hox_error_set(error, HOX_INVALID_ARGUMENT, "%llu images from %llu: there are %llu",
+                             (unsigned long long)count, (unsigned long long)first,
+                             (unsigned long long)samples->count);
+    memcpy(samples->images + first * samples->image_size, images,
+           count * samples->image_size * sizeof *images);
+    return HOX_OK;
+}
+
+static void eager_samples_destroy(hox_samples *samples) {
+    if (samples) return_block(samples->host, samples, samples->bytes);
+}
+
+// Runners --------------------------------------------------------------------------------------
+
+static size_t node_value_count(const hox_plan *plan, uint32_t node) {
+    return times(plan->node_channels[node], times(plan->node_height[node], plan->node_width[node]));
+}
+
+// Floats of all maps but the image's, and of the scratch.
+static size_t map_value_count(const hox_plan *plan) {
+    size_t sum = node_value_count(plan, plan->node_count - 1);
+    for (uint32_t i = 1; i < plan->node_count; i++)
+        sum = plus(sum, node_value_count(plan, i));
+    return sum;
+}
+
+static size_t runner_size(const hox_plan *plan) {
+    return plus(sizeof(hox_runner) + plan->node_count * sizeof(runner_node) +
+                    plan->edge_count * sizeof(runner_edge),
+                times(map_value_count(plan), sizeof(float)));
+}
+
+static runner_edge make_edge(const hox_plan *plan, uint32_t i, uint32_t target) {
+    const uint32_t source = plan->edge_source[i];
+    return (runner_edge){
+        .shape = {.source_channels = plan->node_channels[source],
+                  .target_channels = plan->node_channels[target],
+                  .rows = {plan->node_height[source], plan->node_height[target],
+                           plan->edge_kernel_h[i], plan->edge_stride_h[i], plan->edge_padding_h[i]},
+                  .columns = {plan->node_width[source], plan->node_width[target],
+                              plan->edge_kernel_w[i], plan->edge_stride_w[i],
+                              plan->edge_padding_w[i]}},
+        .source = source,
+        .weight_offset = plan->edge_weight_offset[i],
+    };
+}
+
+// Copies the structure and lays out the maps behind it.
+static void fill_runner(hox_runner *runner, const hox_plan *plan) {
+    runner->nodes = (runner_node *)(runner + 1);
+    runner->edges = (runner_edge *)(runner->nodes + plan->node_count);
+    float *map = (float *)(runner->edges + plan->edge_count);
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        const uint32_t begin = plan->node_edge_begin[i], end = plan->node_edge_begin[i + 1];
+        runner->nodes[i] = (runner_node){.activation = plan->node_activation[i],
+                                         .edge_begin = begin,
+                                         .edge_end = end,
+                                         .value_count = node_value_count(plan, i)};
+        for (uint32_t e = begin; e < end; e++)
+            runner->edges[e] = make_edge(plan, e, i);
+        if (i == 0) continue;
+        runner->nodes[i].map = map;
+        map += runner->nodes[i].value_count;
+    }
+    runner->scratch = map;
+}
+
+static hox_status eager_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
+                                const hox_prepare_options *options, hox_runner **runner,
+                                hox_error *error) {
+    *runner = NULL;
+    if (lane >= runtime->lane_count)
+        return hox_error_set(error, HOX_INVALID_ARGUMENT, "lane %u of %u", lane,
+                             runtime->lane_count);
+    if (options->purpose != HOX_PURPOSE_INFER)
+        return hox_error_set(error, HOX_UNSUPPORTED, "eager does not support purpose %u",
+                             options->purpose);
+    HOX_TRY(eager_check_plan(runtime, plan, options->precision, error));
+    const size_t bytes = runner_size(plan);
+    void *block;
+    HOX_TRY(take_block(runtime->host, bytes, &block, error));
+    *runner = block;
+    **runner = (hox_runner){
+        .host = runtime->host,
+        .bytes = bytes,
+        .lane = lane,
+        .capacity = options->capacity,
+        .channels = plan->node_channels[0],
+        .height = plan->node_height[0],
+        .width = plan->node_width[0],
+        .readout = plan->readout,
+        .node_count = plan->node_count,
+        .weight_count = plan->weight_count,
+    };
+    fill_runner(*runner, plan);
+    return HOX_OK;
+}
+
+static void eager_release(hox_runner *runner) {
+    if (runner) return_block(runner->host, runner, runner->bytes);
+}
+
+// Evaluation -----------------------------------------------------------------------------------
+
+static float evaluate_image(const hox_runner *runner, const float *weights, const float *image) {
+    for (uint32_t i = 1; i < runner->node_count; i++) {
+        const runner_node *node = &runner->nodes[i];
+        memset(node->map, 0, node->value_count * sizeof *node->map);
+        for (uint32_t e = node->edge_begin; e < node->edge_end; e++) {
+            const runner_edge *edge = &runner->edges[e];
+            const float *source = edge->source == 0 ? image : runner->nodes[edge->source].map;
+            convolution_add(&edge->shape, weights + edge->weight_offset, source, node->map);
+        }
+        activation_apply(node->activation, node->map, node->value_count);
+    }
+    const runner_node *output = &runner->nodes[runner->node_count - 1];
+    return readout_logit(runner->readout, output->map, output->value_count, runner->scratch);
+}
+
+static hox_status check_job(const hox_job *job, uint32_t lane) {
+    const hox_runner *runner = job->runner;
+    const hox_samples *samples = job->samples;
+    if (runner->lane != lane)
+        return hox_error_set(job->error, HOX_INVALID_ARGUMENT, "a runner of lane %u on lane %u",
+                             runner->lane, lane);
+    if (job->count > runner->capacity || !has_range(samples, job->first, job->count))
+        return hox_error_set(job->error, HOX_INVALID_ARGUMENT,
+                             "%llu images from %llu: capacity is %u, and there are %llu",
+                             (unsigned long long)job->count, (unsigned long long)job->first,
+                             runner->capacity, (unsigned long long)samples->count);
+    if (samples->channels != runner->channels || samples->height != runner->height ||
+        samples->width != runner->width)
+        return hox_error_set(job->error, HOX_INVALID_ARGUMENT,
+                             "images are %u x %u x %u, the plan takes %u x %u x %u",
+                             samples->channels, samples->height, samples->width, runner->channels,
+                             runner->height, runner->width);
+    if (job->weights->count != runner->weight_count)
+        return hox_error_set(job->error, HOX_INVALID_ARGUMENT, "%llu weights, the plan takes %llu",
+                             (unsigned long long)job->weights->count,
+                             (unsigned long long)runner->weight_count);
+    return HOX_OK;
+}
+
+static hox_status eager_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *const *jobs,
+                                 uint32_t job_count, hox_error *error) {
+    (void)runtime;
+    if (job_count > MAX_GROUP)
+        return hox_error_set(error, HOX_INVALID_ARGUMENT, "%u jobs, eager takes %d", job_count,
+                             MAX_GROUP);
+    for (uint32_t j = 0; j < job_count; j++) {
+        hox_job *job = jobs[j];
+        job->status = check_job(job, lane);
+        if (job->status != HOX_OK) continue;
+        const float *image = job->samples->images + job->first * job->samples->image_size;
+        for (uint64_t i = 0; i < job->count; i++, image += job->samples->image_size)
+            job->logits[i] = evaluate_image(job->runner, job->weights->values, image);
+    }
+    return HOX_OK;
+}
+
+static const hox_runtime_api api = {
+    .struct_size = sizeof api,
+    .device_count = eager_device_count,
+    .device_info = eager_device_info,
+    .open = eager_open,
+    .close = eager_close,
+    .caps = eager_caps,
+    .check_plan = eager_check_plan,
+    .samples_create = eager_samples_create,
+    .samples_write = eager_samples_write,
+    .samples_destroy = eager_samples_destroy,
+    .prepare = eager_prepare,
+    .release = eager_release,
+    .evaluate = eager_evaluate,
+};
+
+HOX_RUNTIME_PLUGIN(&api, .name = "eager", .version = "1.0.0", .licence = "Apache-2.0",
+                   .summary = "CPU, node by node in reference order; the judge of the others");

@@ -1,0 +1,114 @@
+// runtime.h - the contract of a forward runtime: what computes logits from images and genomes.
+//
+// Life: open -> samples_create, samples_write -> per lane: prepare, evaluate ..., release ->
+// samples_destroy
+// -> close. The host runs one thread per lane. Thread tags: [main] the main thread alone, [any] any
+// thread at any time, [lane] one call per lane at a time, lanes beside each other.
+// On failure out pointers are NULL and nothing is kept, the ledger's bytes included. Destroying
+// NULL is legal.
+#pragma once
+
+#include <hox/host.h>
+#include <hox/plan.h>
+#include <hox/weights.h>
+
+enum { HOX_DEVICE_CPU = 1, HOX_DEVICE_CUDA = 2, HOX_DEVICE_OTHER = 3 };
+enum { HOX_PRECISION_FP32 = 1, HOX_PRECISION_MIXED = 2 }; // bits of a set
+enum { HOX_PURPOSE_INFER = 1 };
+
+// Flags of hox_runtime_caps.
+enum {
+    HOX_RUNTIME_BATCH_INVARIANT = 1u << 0, // a logit depends on image and genome alone, to the bit
+    HOX_RUNTIME_DETERMINISTIC = 1u << 1    // the same call gives the same bits
+};
+
+// Bodies are the plugin's own.
+typedef struct hox_runtime hox_runtime; // one opened device
+typedef struct hox_samples hox_samples; // a data split on the device, in the runtime's own layout
+typedef struct hox_runner hox_runner;   // a structure made ready on one lane; holds no weights
+
+typedef struct hox_device_info {
+    uint32_t struct_size;
+    uint32_t kind;
+    uint32_t score; // device "auto" takes the highest
+    uint32_t reserved;
+    uint64_t total_bytes; // memory, 0 = unknown
+    char name[64];        // for people
+    char address[32];     // the name the ledger knows it by: "cpu", "cuda:0"
+} hox_device_info;
+
+typedef struct hox_runtime_caps {
+    uint32_t struct_size;
+    uint32_t flags;
+    uint32_t precisions;     // set of HOX_PRECISION_*
+    uint32_t activations;    // bit i = HOX_ACTIVATION i
+    uint32_t readouts;       // bit i = HOX_READOUT i
+    uint32_t max_kernel;     // per axis
+    uint32_t max_channels;   // of a node
+    uint32_t batch_multiple; // chunks are multiples of this, the last one excepted; at least 1
+    uint32_t max_group;      // jobs in one evaluate; at least 1
+    uint32_t reserved;
+} hox_runtime_caps;
+
+typedef struct hox_prepare_options {
+    uint32_t struct_size;
+    uint32_t capacity;  // most images in one job
+    uint32_t precision; // one HOX_PRECISION_*
+    uint32_t purpose;   // HOX_PURPOSE_*
+} hox_prepare_options;
+
+// One genome over a range of one split's images.
+typedef struct hox_job {
+    uint32_t struct_size;
+    hox_status status; // out
+    hox_runner *runner;
+    const hox_weights *weights;
+    const hox_samples *samples;
+    uint64_t first;   // image index in samples
+    uint64_t count;   // 1 .. the runner's capacity
+    float *logits;    // out: count values
+    hox_error *error; // may be NULL
+} hox_job;
+
+typedef struct hox_runtime_api {
+    uint32_t struct_size;
+    uint32_t reserved;
+
+    // No device is no failure: a count of 0, and the reason in the log. [main]
+    hox_status (*device_count)(const hox_host *host, uint32_t *count, hox_error *error);
+    hox_status (*device_info)(const hox_host *host, uint32_t device, hox_device_info *info,
+                              hox_error *error);
+
+    // options: the filled struct of the plugin's fields, NULL without fields; lives until close.
+    // [main]
+    hox_status (*open)(const hox_host *host, uint32_t device, uint32_t lane_count,
+                       const void *options, hox_runtime **runtime, hox_error *error);
+    void (*close)(hox_runtime *runtime);
+
+    void (*caps)(const hox_runtime *runtime, hox_runtime_caps *caps); // [any]
+
+    // UNSUPPORTED names the node or edge, also in error->plan_node or plan_edge. [any]
+    hox_status (*check_plan)(const hox_runtime *runtime, const hox_plan *plan, uint32_t precision,
+                             hox_error *error);
+
+    // Room for count images of c x h x w. write takes n images, fp32 (n,C,H,W), to positions first
+    // .. Never changed while a lane reads; shared by all lanes. Errors: out of memory. [main]
+    hox_status (*samples_create)(hox_runtime *runtime, uint64_t count, uint32_t channels,
+                                 uint32_t height, uint32_t width, hox_samples **samples,
+                                 hox_error *error);
+    hox_status (*samples_write)(hox_samples *samples, uint64_t first, uint64_t count,
+                                const float *images, hox_error *error);
+    void (*samples_destroy)(hox_samples *samples);
+
+    // A runner belongs to its lane and knows the structure only. Errors: out of memory,
+    // UNSUPPORTED. [lane]
+    hox_status (*prepare)(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
+                          const hox_prepare_options *options, hox_runner **runner,
+                          hox_error *error);
+    void (*release)(hox_runner *runner);
+
+    // Runs job_count jobs, at most max_group, all reading the same samples. Synchronous. OK: each
+    // job's status counts; not OK: no output counts. [lane]
+    hox_status (*evaluate)(hox_runtime *runtime, uint32_t lane, hox_job *const *jobs,
+                           uint32_t job_count, hox_error *error);
+} hox_runtime_api;
