@@ -58,7 +58,8 @@ static void print_problems(const document *d, const problem_list *problems) {
 // A message that begins with a setting's pointer gets the place where it stands.
 static void print_error(const document *d, const hox_error *error) {
     const char *colon = strstr(error->message, ": ");
-    if (error->status != HOX_BAD_OPTION || error->message[0] != '/' || !colon) {
+    const bool names_setting = error->status == HOX_BAD_OPTION || error->status == HOX_DEVICE;
+    if (!names_setting || error->message[0] != '/' || !colon) {
         fprintf(stderr, "hox: %s\n", error->message);
         return;
     }
@@ -83,11 +84,11 @@ static void print_time(const char *name, double seconds, double total) {
 
 static void print_summary(const experiment *e, const run_result *r) {
     const char *folder = experiment_folder(e);
-    const hox_device_info *device = evaluation_device(experiment_evaluation(e));
+    const hox_device_info *device = evaluation_device(experiment_session(e)->evaluation);
     printf("device %s (%s), runtime %s\n", device->address, device->name,
-           experiment_settings(e)->runtime.plugin->name);
+           experiment_session(e)->config->runtime.plugin->name);
     printf("%u generations of %lld genomes\n", r->generation_count,
-           (long long)experiment_settings(e)->evolution.population_size);
+           (long long)experiment_session(e)->config->evolution.population_size);
     if (r->champion_id == 0) {
         puts("no champion");
     } else {

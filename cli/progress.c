@@ -28,11 +28,12 @@ log_sink progress_log(progress *p) {
 
 static void show_start(void *context, const experiment *e) {
     (void)context;
-    const experiment_config *c = experiment_settings(e);
-    const hox_device_info *device = evaluation_device(experiment_evaluation(e));
-    const splits *s = experiment_splits(e);
+    const session *opened = experiment_session(e);
+    const experiment_config *c = opened->config;
+    const hox_device_info *device = evaluation_device(opened->evaluation);
+    const splits *s = &opened->splits;
     fprintf(stderr, "hox: device %s (%s), runtime %s, %u lanes\n", device->address, device->name,
-            c->runtime.plugin->name, evaluation_lane_count(experiment_evaluation(e)));
+            c->runtime.plugin->name, evaluation_lane_count(opened->evaluation));
     fprintf(stderr,
             "hox: dataset %s, %u x %u x %u, \"%s\" against %s%s%s:", c->dataset.plugin->name,
             s->info.channels, s->info.height, s->info.width, s->info.class_names[s->positive_class],
@@ -47,7 +48,7 @@ static void show_start(void *context, const experiment *e) {
 
 static void show_generation(void *context, const experiment *e, const generation_record *r) {
     progress *p = context;
-    const experiment_config *c = experiment_settings(e);
+    const experiment_config *c = experiment_session(e)->config;
     const double elapsed = clock_seconds_since(p->start_ns);
     const int64_t total = c->stop.max_generations;
     const double left = elapsed / (r->generation + 1) * (double)(total - r->generation - 1);

@@ -31,6 +31,7 @@ hox_status device_choose(const instance *runtime, const char *wanted, uint32_t *
         is_found = true;
     }
     if (is_found) return HOX_OK;
-    return hox_error_set(error, HOX_DEVICE, "runtime %s has no device \"%.32s\" here; it has: %s",
+    return hox_error_set(error, HOX_DEVICE,
+                         "/evaluation/device: runtime %s has no device \"%.32s\" here; it has: %s",
                          runtime->plugin->name, wanted, *seen ? seen : "none");
 }

@@ -12,10 +12,7 @@ struct experiment {
     experiment_setup setup;
     experiment_config *config;
     log_sink log; // forwards to setup.log and keeps warnings in events.jsonl
-    hox_dataset *dataset;
-    splits splits;
-    evaluation *evaluation;
-    evaluation_split select, monitor;
+    session session;
     evolution *evolution;
     run_directory directory;
     evaluation_result *results; // one per individual
@@ -38,56 +35,24 @@ static void keep_line(void *context, uint32_t level, const char *line) {
                                      json_pack("{s:s, s:s}", "event", kind, "message", line), NULL);
 }
 
-typedef struct upload {
-    experiment *e;
-    evaluation_split *split;
-} upload;
-
-static hox_status upload_block(void *context, uint64_t first, uint64_t count, const float *images,
-                               hox_error *error) {
-    const upload *u = context;
-    return evaluation_split_write(u->e->evaluation, u->split, first, count, images, error);
-}
-
-static hox_status upload_part(experiment *e, uint32_t part, evaluation_split *split,
-                              hox_error *error) {
-    const split_part *p = &e->splits.parts[part];
-    const hox_dataset_info *info = &e->splits.info;
-    HOX_TRY(evaluation_split_init(e->evaluation, split, p->count, info->channels, info->height,
-                                  info->width, error));
-    memcpy(split->labels, p->labels, p->count);
-    upload u = {e, split};
-    return splits_read(&e->splits, part, upload_block, &u, error);
-}
-
-static hox_status open_data(experiment *e, hox_error *error) {
-    const experiment_config *c = e->config;
-    const hox_dataset_api *api = c->dataset.plugin->dataset;
-    HOX_TRY(api->open(&c->dataset.services.host, c->dataset.options, &e->dataset, error));
-    HOX_TRY(splits_init(&e->splits, api, e->dataset, &c->task, c->head.seed, &e->log, error));
-    HOX_TRY(evaluation_create(&c->evaluation, c->task.decision_threshold, &c->runtime, &c->fitness,
-                              e->setup.accounts, &e->evaluation, error));
-    HOX_TRY(upload_part(e, SPLIT_SELECT, &e->select, error));
-    return upload_part(e, SPLIT_MONITOR, &e->monitor, error);
-}
-
 static hox_status open_evolution(experiment *e, hox_error *error) {
     const experiment_config *c = e->config;
-    const hox_dataset_info *info = &e->splits.info;
+    const hox_dataset_info *info = &e->session.splits.info;
     const size_t count = (size_t)c->evolution.population_size;
     e->results = array_create(count, sizeof *e->results, error);
     e->fitness = array_create(count, sizeof *e->fitness, error);
     if (!e->results || !e->fitness) return HOX_OUT_OF_HOST_MEMORY;
     const map_size input = {info->channels, info->height, info->width};
-    return evolution_create(&c->evolution, &c->mutation, &c->genome, c->head.seed, input,
-                            &e->evolution, error);
+    HOX_TRY(evolution_create(&c->evolution, &c->mutation, &c->genome, c->head.seed, input,
+                             &e->evolution, error));
+    const population *first; // what cannot start fails here, before there is a folder
+    return evolution_ask(e->evolution, &first, error);
 }
 
 static hox_status open_directory(experiment *e, hox_error *error) {
     HOX_TRY(run_directory_create(&e->directory, e->config, e->setup.out, error));
     HOX_TRY(run_directory_write_config(&e->directory, e->config, error));
-    return run_directory_write_run(&e->directory, e->config, &e->splits, e->evaluation, NULL,
-                                   error);
+    return run_directory_write_run(&e->directory, &e->session, NULL, error);
 }
 
 hox_status experiment_create(const experiment_setup *setup, experiment **out, hox_error *error) {
@@ -100,7 +65,7 @@ hox_status experiment_create(const experiment_setup *setup, experiment **out, ho
                         .write = keep_line,
                         .context = e};
     e->start_ns = clock_ns();
-    hox_status status = open_data(e, error);
+    hox_status status = session_open(&e->session, e->config, setup->accounts, &e->log, error);
     if (status == HOX_OK) status = open_evolution(e, error);
     if (status == HOX_OK) status = open_directory(e, error);
     if (status == HOX_OK)
@@ -114,13 +79,7 @@ void experiment_destroy(experiment *e) {
     if (!e) return;
     genome_destroy(e->champion);
     evolution_destroy(e->evolution);
-    if (e->evaluation) {
-        evaluation_split_deinit(e->evaluation, &e->select);
-        evaluation_split_deinit(e->evaluation, &e->monitor);
-    }
-    evaluation_destroy(e->evaluation);
-    splits_deinit(&e->splits);
-    e->config->dataset.plugin->dataset->close(e->dataset);
+    session_close(&e->session);
     run_directory_close(&e->directory);
     free(e->results);
     free(e->fitness);
@@ -135,7 +94,7 @@ static hox_status evaluate(experiment *e, const population *p, hox_error *error)
     for (size_t i = 0; i < p->count; i++)
         genomes[i] = p->items[i].genome;
     const hox_status status =
-        evaluation_score(e->evaluation, genomes, p->count, &e->select, e->results, error);
+        session_score(&e->session, SPLIT_SELECT, genomes, p->count, e->results, error);
     free(genomes);
     for (size_t i = 0; i < p->count && status == HOX_OK; i++)
         e->fitness[i] = e->results[i].fitness;
@@ -205,7 +164,7 @@ static hox_status score_champion(experiment *e, const population *p, generation_
     evaluation_result on_monitor;
     record->champion_id = best->genome->id;
     record->champion_facts = e->results[index].facts;
-    HOX_TRY(evaluation_score(e->evaluation, genomes, 1, &e->monitor, &on_monitor, error));
+    HOX_TRY(session_score(&e->session, SPLIT_MONITOR, genomes, 1, &on_monitor, error));
     record->monitor = on_monitor.fitness;
     if (on_monitor.reason != EVALUATION_OK)
         log_line(&e->log, HOX_LOG_WARNING, "generation %u: its champion fails on monitor: %s",
@@ -276,25 +235,20 @@ static hox_status run_generation(experiment *e, hox_error *error) {
 // ---- the end ----
 
 static hox_status score_test(experiment *e, hox_error *error) {
-    if (e->splits.parts[SPLIT_TEST].count == 0) return HOX_OK;
-    evaluation_split_deinit(e->evaluation, &e->select); // room for the test split
-    evaluation_split_deinit(e->evaluation, &e->monitor);
-    evaluation_split test = {0};
+    if (e->session.splits.parts[SPLIT_TEST].count == 0) return HOX_OK;
+    session_drop(&e->session, SPLIT_SELECT); // room for the test split
+    session_drop(&e->session, SPLIT_MONITOR);
     evaluation_result result;
     const genome *const genomes[] = {e->champion};
-    hox_status status = upload_part(e, SPLIT_TEST, &test, error);
-    if (status == HOX_OK)
-        status = evaluation_score(e->evaluation, genomes, 1, &test, &result, error);
-    evaluation_split_deinit(e->evaluation, &test);
-    if (status != HOX_OK) return status;
+    HOX_TRY(session_score(&e->session, SPLIT_TEST, genomes, 1, &result, error));
     if (result.reason != EVALUATION_OK)
         return hox_error_set(error, result.error.status, "the champion fails on test: %s",
                              result.error.message);
     e->result.fitness[SPLIT_TEST] = result.fitness;
     e->result.balanced_accuracy[SPLIT_TEST] = result.metrics.balanced_accuracy;
     brightness_rule rule;
-    HOX_TRY(brightness_fit(&e->splits, &rule, error));
-    e->result.brightness_test = brightness_score(&rule, &e->splits.parts[SPLIT_TEST]);
+    HOX_TRY(brightness_fit(&e->session.splits, &rule, error));
+    e->result.brightness_test = brightness_score(&rule, &e->session.splits.parts[SPLIT_TEST]);
     return HOX_OK;
 }
 
@@ -310,8 +264,7 @@ static hox_status finish(experiment *e, bool ended_well, hox_error *error) {
     HOX_TRY(jsonl_sync(&e->directory.events, error));
     e->result.write_seconds += lap(&mark);
     e->result.total_seconds = clock_seconds_since(e->start_ns);
-    HOX_TRY(run_directory_write_run(&e->directory, e->config, &e->splits, e->evaluation, &e->result,
-                                    error));
+    HOX_TRY(run_directory_write_run(&e->directory, &e->session, &e->result, error));
     return status;
 }
 
@@ -334,14 +287,6 @@ const char *experiment_folder(const experiment *e) {
     return e->directory.path;
 }
 
-const evaluation *experiment_evaluation(const experiment *e) {
-    return e->evaluation;
-}
-
-const splits *experiment_splits(const experiment *e) {
-    return &e->splits;
-}
-
-const experiment_config *experiment_settings(const experiment *e) {
-    return e->config;
+const session *experiment_session(const experiment *e) {
+    return &e->session;
 }

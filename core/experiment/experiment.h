@@ -34,6 +34,4 @@ void experiment_destroy(experiment *e);
 hox_status experiment_run(experiment *e, run_result *result, hox_error *error) HOX_MUST_CHECK;
 
 const char *experiment_folder(const experiment *e);
-const evaluation *experiment_evaluation(const experiment *e);
-const splits *experiment_splits(const experiment *e);
-const experiment_config *experiment_settings(const experiment *e);
+const session *experiment_session(const experiment *e); // its data, runtime and settings

@@ -189,19 +189,19 @@ static json_t *result_json(const run_result *r) {
         "stop_signal", r->stop_signal, "total_seconds", r->total_seconds);
 }
 
-hox_status run_directory_write_run(run_directory *d, const experiment_config *config,
-                                   const splits *s, const evaluation *e, const run_result *result,
+hox_status run_directory_write_run(run_directory *d, const session *s, const run_result *result,
                                    hox_error *error) {
-    const hox_device_info *device = evaluation_device(e);
-    json_t *json =
-        json_pack("{s:s, s:I, s:o, s:o, s:o, s:{s:s, s:s}, s:i, s:o, s:o}", "hox", HOX_VERSION_TEXT,
-                  "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime",
-                  plugin_json(&config->runtime), "dataset_plugin", plugin_json(&config->dataset),
-                  "fitness_plugin", plugin_json(&config->fitness), "device", "address",
-                  device->address, "name", device->name, "lanes", (int)evaluation_lane_count(e),
-                  "dataset", dataset_json(s), "result", result_json(result));
+    experiment_config *config = s->config;
+    const hox_device_info *device = evaluation_device(s->evaluation);
+    json_t *json = json_pack(
+        "{s:s, s:I, s:o, s:o, s:o, s:{s:s, s:s}, s:i, s:o, s:o}", "hox", HOX_VERSION_TEXT,
+        "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime", plugin_json(&config->runtime),
+        "dataset_plugin", plugin_json(&config->dataset), "fitness_plugin",
+        plugin_json(&config->fitness), "device", "address", device->address, "name", device->name,
+        "lanes", (int)evaluation_lane_count(s->evaluation), "dataset", dataset_json(&s->splits),
+        "result", result_json(result));
     if (json) { // a seed may be too large for a JSON integer: as the configuration prints it
-        json_t *resolved = experiment_config_print((experiment_config *)config, error);
+        json_t *resolved = experiment_config_print(config, error);
         json_object_set(json, "seed", json_object_get(resolved, "seed"));
         json_decref(resolved);
     }

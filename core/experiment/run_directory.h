@@ -1,10 +1,8 @@
 // run_directory.h - the files a run leaves behind (DESIGN.md).
 #pragma once
 
-#include "evaluation/evaluation.h"
 #include "evolution/evolution.h"
-#include "experiment/experiment_config.h"
-#include "experiment/splits.h"
+#include "experiment/session.h"
 #include "io/jsonl.h"
 
 typedef struct run_directory {
@@ -44,8 +42,7 @@ typedef struct run_result {
 // Each writes one line or file. Errors: IO, OUT_OF_HOST_MEMORY. [main]
 hox_status run_directory_write_config(run_directory *d, experiment_config *config,
                                       hox_error *error) HOX_MUST_CHECK;
-hox_status run_directory_write_run(run_directory *d, const experiment_config *config,
-                                   const splits *s, const evaluation *e,
+hox_status run_directory_write_run(run_directory *d, const session *s,
                                    const run_result *result /* NULL: not ended */,
                                    hox_error *error) HOX_MUST_CHECK;
 hox_status run_directory_write_genomes(run_directory *d, uint32_t generation, const population *p,
