@@ -26,15 +26,31 @@ function(hox_add_plugin name)
   install(TARGETS ${name} LIBRARY DESTINATION lib/hox/plugins) # where the executable looks: ../lib/hox/plugins
 endfunction()
 
-# hox_add_test(config/test_field.c [LONG] [SOURCES ...] [LIBRARIES ...]): a Criterion suite; target and ctest
-# name come from the path below tests/.
-function(hox_add_test source)
-  cmake_parse_arguments(TEST "LONG" "" "SOURCES;LIBRARIES" ${ARGN})
+# hox_test_name(test_field.c): name and target of a test, from the path below tests/.
+function(hox_test_name source)
   file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR}/${source})
   string(REGEX REPLACE "^(.*/)test_(.*)\\.c$" "\\1\\2" name ${path})
   string(MAKE_C_IDENTIFIER test_${name} target)
+  set(name ${name} PARENT_SCOPE)
+  set(target ${target} PARENT_SCOPE)
+endfunction()
+
+# hox_add_test(test_field.c [LONG] [SOURCES ...] [LIBRARIES ...]): a Criterion suite.
+function(hox_add_test source)
+  cmake_parse_arguments(TEST "LONG" "" "SOURCES;LIBRARIES" ${ARGN})
+  hox_test_name(${source})
   add_executable(${target} ${source} ${TEST_SOURCES})
   target_link_libraries(${target} PRIVATE hox_test_support hox_core hox_build PkgConfig::CRITERION ${TEST_LIBRARIES})
   add_test(NAME ${name} COMMAND ${target})
   set_tests_properties(${name} PROPERTIES LABELS $<IF:$<BOOL:${TEST_LONG}>,long,quick> TIMEOUT 300)
+endfunction()
+
+# hox_add_threaded_test(test_thread_pool.c): a program that fails by its exit status, for the thread sanitizer,
+# under which Criterion aborts.
+function(hox_add_threaded_test source)
+  hox_test_name(${source})
+  add_executable(${target} ${source})
+  target_link_libraries(${target} PRIVATE hox_core hox_build)
+  add_test(NAME ${name} COMMAND ${target})
+  set_tests_properties(${name} PROPERTIES LABELS "quick;threads" TIMEOUT 300)
 endfunction()

@@ -14,12 +14,15 @@ declare -rA requirement=(
     [libjansson-dev]="pkg-config --atleast-version=2.14 jansson"
     [libxxhash-dev]="pkg-config --exists libxxhash"
     [zlib1g-dev]="pkg-config --exists zlib"
+    [libpng-dev]="pkg-config --exists libpng"
+    [libgd-dev]="pkg-config --exists gdlib"
     [libcriterion-dev]="pkg-config --exists criterion"
     [clang-format]="command -v clang-format"
     [dataset-fashion-mnist]="test -r /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz"
 )
 # shellcheck disable=SC2034 # used by those who source this
-readonly build_packages=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev libxxhash-dev zlib1g-dev)
+readonly build_packages=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev libxxhash-dev zlib1g-dev
+    libpng-dev)
 readonly cmake_least=3.25
 
 say() { printf '==> %s\n' "$*"; }

@@ -90,13 +90,20 @@ static hox_status read_text(const hox_field *row, const json_t *value, const cha
     if (row->type != HOX_FIELD_PATH || text[0] == '/' || text[0] == 0)
         return store_text(place, reader, "", text);
     char before[4096];
-    snprintf(before, sizeof before, "%s/", reader->folder);
+    snprintf(before, sizeof before, "%s/", reader->folder_of(reader->context, pointer));
     return store_text(place, reader, before, text);
 }
 
 static hox_status read_label(const hox_field *row, const json_t *value, const char *pointer,
                              void *place, const field_reader *reader) {
-    if (!json_is_integer(value)) return read_text(row, value, pointer, place, reader);
+    (void)row;
+    if (json_is_null(value)) {
+        *(const char **)place = NULL;
+        return HOX_OK;
+    }
+    if (json_is_string(value)) return store_text(place, reader, "", json_string_value(value));
+    if (!json_is_integer(value))
+        return problem_add(reader->problems, pointer, "expected a string, an integer or null");
     char digits[32];
     snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     return store_text(place, reader, "", digits);
@@ -180,8 +187,7 @@ static value_reader *const readers[] = {
 
 // ---- defaults ----
 
-// The default as the JSON a user would have to write for it.
-static json_t *default_json(const hox_field *row) {
+json_t *field_default(const hox_field *row) {
     switch (row->type) {
         case HOX_FIELD_INT: return json_integer(row->default_int);
         case HOX_FIELD_REAL: return json_real(row->default_real);
@@ -198,7 +204,7 @@ hox_status field_set_defaults(const field_section *sections, size_t section_coun
     for (size_t s = 0; s < section_count; s++)
         for (uint32_t i = 0; i < sections[s].table.count; i++) {
             const hox_field *row = field_row(&sections[s].table, i);
-            json_t *value = default_json(row);
+            json_t *value = field_default(row);
             if (!value) return hox_error_set(error, HOX_OUT_OF_HOST_MEMORY, "out of memory");
             const hox_status status =
                 readers[row->type](row, value, row->name, member(row, sections[s].target), reader);
@@ -243,24 +249,40 @@ static void offer_names(const walk *w, const char *pointer, nearest *search) {
 
 static hox_status unknown_key(const walk *w, const char *pointer, const char *key,
                               const char *place) {
-    nearest search = nearest_start(key);
-    offer_names(w, pointer, &search);
-    if (search.best)
-        return problem_add(w->reader->problems, place,
-                           "there is no such setting; did you mean \"%s\"?", search.best);
     for (size_t s = 0; s < w->section_count; s++) // a right name in a wrong section
         if (find_row(&w->sections[s].table, key))
             return problem_add(
                 w->reader->problems, place, "there is no such setting here; it belongs to \"%s\"",
                 w->sections[s].pointer[0] ? w->sections[s].pointer + 1 : "the top level");
+    nearest search = nearest_start(key);
+    offer_names(w, pointer, &search);
+    if (search.best)
+        return problem_add(w->reader->problems, place,
+                           "there is no such setting; did you mean \"%s\"?", search.best);
     return problem_add(w->reader->problems, place, "there is no such setting");
 }
 
 static hox_status read_object(const walk *w, json_t *object, const char *pointer);
 
+// pointer/key, the key escaped as RFC 6901 wants it; false where that is too long.
+static bool join(char place[POINTER_SIZE], const char *pointer, const char *key) {
+    size_t used = (size_t)snprintf(place, POINTER_SIZE, "%s/", pointer);
+    for (; *key && used + 2 < POINTER_SIZE; key++) {
+        if (*key == '~' || *key == '/') {
+            place[used++] = '~';
+            place[used++] = *key == '/' ? '1' : '0';
+        } else {
+            place[used++] = *key;
+        }
+    }
+    if (*key || used >= POINTER_SIZE) return false;
+    place[used] = 0;
+    return true;
+}
+
 static hox_status read_key(const walk *w, json_t *value, const char *pointer, const char *key) {
     char place[POINTER_SIZE];
-    if (snprintf(place, sizeof place, "%s/%s", pointer, key) >= (int)sizeof place)
+    if (!join(place, pointer, key))
         return problem_add(w->reader->problems, pointer, "a key is too long");
     for (size_t s = 0; s < w->section_count; s++) {
         const field_section *section = &w->sections[s];

@@ -18,6 +18,10 @@ typedef struct field_table {
 
 const hox_field *field_row(const field_table *table, uint32_t index);
 
+// The default as the JSON a user would write for it; the caller owns the reference. NULL without
+// memory.
+json_t *field_default(const hox_field *row);
+
 // Where in the JSON a table's fields stand, and the struct they fill. Several may share a place.
 typedef struct field_section {
     const char *pointer; // "" for the root, "/evolution/mutation"
@@ -27,8 +31,10 @@ typedef struct field_section {
 } field_section;
 
 typedef struct field_reader {
-    arena *memory;      // texts live here
-    const char *folder; // what relative paths are relative to
+    arena *memory; // texts live here
+    // What a relative path at pointer is relative to.
+    const char *(*folder_of)(const void *context, const char *pointer);
+    const void *context;
     problem_list *problems;
 } field_reader;
 

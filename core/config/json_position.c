@@ -1,6 +1,5 @@
 #include "config/json_position.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,25 +73,27 @@ static bool enter(cursor *c, const char *token, size_t token_size, const char **
     }
 }
 
-void json_position_find(const char *text, size_t size, const char *pointer, int *line,
+bool json_position_find(const char *text, size_t size, const char *pointer, int *line,
                         int *column) {
     cursor c = {text, text + size};
     skip_space(&c);
     const char *found = c.at;
-    while (*pointer == '/') {
+    bool is_whole = true;
+    while (*pointer == '/' && is_whole) {
         const char *token = pointer + 1;
         const size_t token_size = strcspn(token, "/");
         pointer = token + token_size;
         const char *key = c.at;
-        if (c.at >= c.end || !enter(&c, token, token_size, &key)) break;
-        found = key;
+        is_whole = c.at < c.end && enter(&c, token, token_size, &key);
+        if (is_whole) found = key;
     }
     *line = *column = 1;
     for (const char *p = text; p < found; p++) {
-        (*column)++;
+        *column += (*p & 0xC0) != 0x80; // UTF-8: a letter, not its further bytes
         if (*p == '\n') {
             (*line)++;
             *column = 1;
         }
     }
+    return is_whole;
 }

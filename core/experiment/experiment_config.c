@@ -23,6 +23,8 @@ static const hox_field task_fields[] = {
               "the dataset has no test split"),
     HOX_REAL(task_config, decision_threshold, 0.0, -1e30, 1e30,
              "an image is positive where its logit is at least this"),
+    HOX_INT(task_config, max_images, 0, 0, INT64_MAX,
+            "most images of each part, evenly taken; 0 = all"),
 };
 static const hox_field stop_fields[] = {
     HOX_INT(stop_config, max_generations, 100, 1, 1000000000, "generations to evaluate"),
@@ -33,7 +35,38 @@ static const hox_field run_fields[] = {
     HOX_TEXT(run_config, out, "runs", "folder that gets a new folder for each run"),
 };
 
-enum { DATASET_OPTIONS = 2, FITNESS_OPTIONS = 5, RUNTIME_OPTIONS = 7, SECTION_COUNT = 13 };
+#define COUNT(rows) static const uint32_t rows##_count = sizeof(rows) / sizeof *(rows)
+COUNT(head_fields);
+COUNT(dataset_fields);
+COUNT(fitness_fields);
+COUNT(task_fields);
+COUNT(stop_fields);
+COUNT(run_fields);
+
+#define OBJECT(pointer, rows, count, member, kind)                                                 \
+    { pointer, rows, count, offsetof(experiment_config, member), kind }
+const settings_object settings_objects[] = {
+    OBJECT("", head_fields, &head_fields_count, head, 0),
+    OBJECT("/dataset", dataset_fields, &dataset_fields_count, dataset_choice, HOX_KIND_DATASET),
+    OBJECT("/task", task_fields, &task_fields_count, task, 0),
+    OBJECT("/fitness", fitness_fields, &fitness_fields_count, fitness_choice, HOX_KIND_FITNESS),
+    OBJECT("/evaluation", evaluation_fields, &evaluation_field_count, evaluation, 0),
+    {"/runtime", NULL, NULL, 0, HOX_KIND_RUNTIME},
+    OBJECT("/genome", genome_fields, &genome_field_count, genome, 0),
+    OBJECT("/evolution", evolution_fields, &evolution_field_count, evolution, 0),
+    OBJECT("/evolution/mutation", mutation_fields, &mutation_field_count, mutation, 0),
+    OBJECT("/stop", stop_fields, &stop_fields_count, stop, 0),
+    OBJECT("/run", run_fields, &run_fields_count, run, 0),
+};
+const size_t settings_object_count = sizeof settings_objects / sizeof *settings_objects;
+
+enum { MOST_SECTIONS = 2 * sizeof settings_objects / sizeof *settings_objects };
+
+static const instance *plugin_of(const experiment_config *c, uint32_t kind) {
+    return kind == HOX_KIND_DATASET   ? &c->dataset
+           : kind == HOX_KIND_FITNESS ? &c->fitness
+                                      : &c->runtime;
+}
 
 static field_section plugin_section(const char *pointer, const instance *i) {
     field_section section = {.pointer = pointer, .accepts_all = i->plugin == NULL};
@@ -45,28 +78,19 @@ static field_section plugin_section(const char *pointer, const instance *i) {
     return section;
 }
 
-#define SECTION(pointer, rows, target)                                                             \
-    { pointer, FIELD_TABLE(rows, sizeof(rows) / sizeof *(rows)), target, false }
-
-// Where everything stands in the JSON, in the order it is printed.
-static void list_sections(experiment_config *c, field_section sections[SECTION_COUNT]) {
-    const field_section all[SECTION_COUNT] = {
-        SECTION("", head_fields, &c->head),
-        SECTION("/dataset", dataset_fields, &c->dataset_choice),
-        [DATASET_OPTIONS] = plugin_section("/dataset", &c->dataset),
-        SECTION("/task", task_fields, &c->task),
-        SECTION("/fitness", fitness_fields, &c->fitness_choice),
-        [FITNESS_OPTIONS] = plugin_section("/fitness", &c->fitness),
-        {"/evaluation", FIELD_TABLE(evaluation_fields, evaluation_field_count), &c->evaluation, 0},
-        [RUNTIME_OPTIONS] = plugin_section("/runtime", &c->runtime),
-        {"/genome", FIELD_TABLE(genome_fields, genome_field_count), &c->genome, 0},
-        {"/evolution", FIELD_TABLE(evolution_fields, evolution_field_count), &c->evolution, 0},
-        {"/evolution/mutation", FIELD_TABLE(mutation_fields, mutation_field_count), &c->mutation,
-         0},
-        SECTION("/stop", stop_fields, &c->stop),
-        SECTION("/run", run_fields, &c->run),
-    };
-    memcpy(sections, all, sizeof all);
+// Returns their number.
+static size_t list_sections(experiment_config *c, field_section sections[MOST_SECTIONS]) {
+    size_t count = 0;
+    for (size_t i = 0; i < settings_object_count; i++) {
+        const settings_object *o = &settings_objects[i];
+        if (o->rows)
+            sections[count++] = (field_section){.pointer = o->pointer,
+                                                .table = FIELD_TABLE(o->rows, *o->row_count),
+                                                .target = (char *)c + o->offset};
+        if (o->plugin_kind)
+            sections[count++] = plugin_section(o->pointer, plugin_of(c, o->plugin_kind));
+    }
+    return count;
 }
 
 // ---- plugins ----
@@ -84,7 +108,8 @@ static hox_status open_one(instance *i, uint32_t kind, const char *name, const c
     const hox_plugin *plugin;
     const char *path;
     hox_error why = HOX_ERROR_INIT;
-    hox_status status = catalog_open(plugins, kind, name, d->folder, &plugin, &path, &why);
+    hox_status status =
+        catalog_open(plugins, kind, name, document_folder_of(d, pointer), &plugin, &path, &why);
     if (status == HOX_OK) status = instance_init(i, plugin, path, log, accounts, &why);
     if (status != HOX_OK) problem_add(problems, pointer, "%s", why.message);
     return status;
@@ -160,17 +185,34 @@ static hox_status draw_seed(const document *d, uint64_t *seed, hox_error *error)
     return hox_error_set(error, HOX_INTERNAL, "no seed could be drawn; give one: --set seed=1");
 }
 
+// A plugin that was named by a path keeps its name wherever the resolved configuration lies.
+static void name_plugins_by_path(experiment_config *c) {
+    const struct {
+        const char **name;
+        const instance *instance;
+    } named[] = {{&c->dataset_choice.plugin, &c->dataset},
+                 {&c->fitness_choice.plugin, &c->fitness},
+                 {&c->evaluation.forward_runtime, &c->runtime}};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (strchr(*named[i].name, '/')) *named[i].name = named[i].instance->path;
+}
+
+static const char *folder_of(const void *context, const char *pointer) {
+    return document_folder_of(context, pointer);
+}
+
 static hox_status load(experiment_config *c, const document *d, catalog *plugins,
                        const log_sink *log, ledger *accounts, problem_list *problems,
                        hox_error *error) {
-    const field_reader reader = {&c->memory, d->folder, problems};
-    field_section sections[SECTION_COUNT];
+    const field_reader reader = {&c->memory, folder_of, d, problems};
+    field_section sections[MOST_SECTIONS];
     const hox_status opened = open_plugins(c, d, plugins, log, accounts, problems);
-    list_sections(c, sections);
-    HOX_TRY(field_set_defaults(sections, SECTION_COUNT, &reader, error));
-    hox_status status = field_read(d->root, sections, SECTION_COUNT, &reader, NULL);
+    const size_t count = list_sections(c, sections);
+    HOX_TRY(field_set_defaults(sections, count, &reader, error));
+    hox_status status = field_read(d->root, sections, count, &reader, NULL);
     if (status == HOX_OK) status = check_whole(c, problems);
     if (opened != HOX_OK) status = opened;
+    if (status == HOX_OK) name_plugins_by_path(c);
     if (status == HOX_OK) return draw_seed(d, &c->head.seed, error);
     return hox_error_set(error, status, "%zu wrong settings", problems->count);
 }
@@ -184,6 +226,15 @@ hox_status experiment_config_load(experiment_config *c, const document *d, catal
     return status;
 }
 
+void experiment_config_make_small(experiment_config *c) {
+    const struct {
+        int64_t *setting, most;
+    } limits[] = {{&c->stop.max_generations, 2}, {&c->evolution.population_size, 8}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (*limits[i].setting > limits[i].most) *limits[i].setting = limits[i].most;
+    if (c->task.max_images == 0 || c->task.max_images > 64) c->task.max_images = 64;
+}
+
 void experiment_config_deinit(experiment_config *c) {
     instance_deinit(&c->dataset);
     instance_deinit(&c->fitness);
@@ -193,7 +244,6 @@ void experiment_config_deinit(experiment_config *c) {
 }
 
 json_t *experiment_config_print(experiment_config *c, hox_error *error) {
-    field_section sections[SECTION_COUNT];
-    list_sections(c, sections);
-    return field_print(sections, SECTION_COUNT, error);
+    field_section sections[MOST_SECTIONS];
+    return field_print(sections, list_sections(c, sections), error);
 }

@@ -14,6 +14,7 @@ typedef struct task_config {
     const char *positive_class, *negative_class; // name or number; negative NULL = all others
     hox_real_list split_fractions; // refine, select, monitor and, without a test split, test
     double decision_threshold;     // on logits
+    int64_t max_images;            // in each part; 0 = all
 } task_config;
 
 typedef struct stop_config {
@@ -48,12 +49,28 @@ typedef struct experiment_config {
     arena memory;                       // texts of all of it
 } experiment_config;
 
+// One object of the experiment file: the fields it has of its own, and the kind of plugin whose
+// options stand beside them.
+typedef struct settings_object {
+    const char *pointer;   // "" for the root, "/evolution/mutation"
+    const hox_field *rows; // NULL = none
+    const uint32_t *row_count;
+    size_t offset;        // of the struct the rows fill, in experiment_config
+    uint32_t plugin_kind; // HOX_KIND_*, 0 = none
+} settings_object;
+
+extern const settings_object settings_objects[]; // in the order they are printed
+extern const size_t settings_object_count;
+
 // Reads d, opens the three plugins it names and fills their options. A missing seed is drawn. log
 // and accounts are borrowed by the instances, and c must stay where it is. Each wrong place goes to
 // problems. Errors: BAD_OPTION, NOT_FOUND and VERSION (a plugin), OUT_OF_HOST_MEMORY. [main]
 hox_status experiment_config_load(experiment_config *c, const document *d, catalog *plugins,
                                   const log_sink *log, ledger *accounts, problem_list *problems,
                                   hox_error *error) HOX_MUST_CHECK;
+// Two generations of few genomes on few images: enough to touch everything.
+void experiment_config_make_small(experiment_config *c);
+
 void experiment_config_deinit(experiment_config *c); // {0} too
 
 // All settings, defaults included: running this gives the same run. The caller owns the reference.

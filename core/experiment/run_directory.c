@@ -141,37 +141,6 @@ static json_t *plugin_json(const instance *i) {
                      "xxh128", hash);
 }
 
-static json_t *splits_json(const splits *s) {
-    json_t *json = json_object();
-    for (uint32_t part = 0; part < SPLIT_COUNT; part++) {
-        const split_part *p = &s->parts[part];
-        const hash128 hash = hash_bytes(p->indices, p->count * sizeof *p->indices);
-        json_object_set_new(json, split_names[part],
-                            json_pack("{s:I, s:I, s:o}", "images", (json_int_t)p->count, "positive",
-                                      (json_int_t)p->positive_count, "xxh128",
-                                      hash_json(hash.words)));
-    }
-    return json;
-}
-
-static json_t *reals_json(const double *values, uint32_t count) {
-    json_t *array = json_array();
-    for (uint32_t i = 0; i < count; i++)
-        json_array_append_new(array, json_real(values[i]));
-    return array;
-}
-
-static json_t *dataset_json(const splits *s) {
-    const char *negative = s->negative_class < 0 ? NULL : s->info.class_names[s->negative_class];
-    return json_pack("{s:[I,I,I], s:s, s:s?, s:o, s:o, s:o, s:o}", "size",
-                     (json_int_t)s->info.channels, (json_int_t)s->info.height,
-                     (json_int_t)s->info.width, "positive_class",
-                     s->info.class_names[s->positive_class], "negative_class", negative,
-                     "fingerprint", hash_json(s->info.fingerprint), "splits", splits_json(s),
-                     "mean", reals_json(s->means, s->info.channels), "deviation",
-                     reals_json(s->deviations, s->info.channels));
-}
-
 static json_t *by_split_json(const double values[SPLIT_COUNT]) {
     json_t *json = json_object();
     for (uint32_t part = SPLIT_SELECT; part < SPLIT_COUNT; part++)
@@ -189,8 +158,7 @@ static json_t *result_json(const run_result *r) {
         "stop_signal", r->stop_signal, "total_seconds", r->total_seconds);
 }
 
-hox_status run_directory_write_run(run_directory *d, const session *s, const run_result *result,
-                                   hox_error *error) {
+json_t *run_json(const session *s, const run_result *result, hox_error *error) {
     experiment_config *config = s->config;
     const hox_device_info *device = evaluation_device(s->evaluation);
     json_t *json = json_pack(
@@ -198,14 +166,22 @@ hox_status run_directory_write_run(run_directory *d, const session *s, const run
         "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime", plugin_json(&config->runtime),
         "dataset_plugin", plugin_json(&config->dataset), "fitness_plugin",
         plugin_json(&config->fitness), "device", "address", device->address, "name", device->name,
-        "lanes", (int)evaluation_lane_count(s->evaluation), "dataset", dataset_json(&s->splits),
+        "lanes", (int)evaluation_lane_count(s->evaluation), "dataset", splits_json(&s->splits),
         "result", result_json(result));
     if (json) { // a seed may be too large for a JSON integer: as the configuration prints it
         json_t *resolved = experiment_config_print(config, error);
         json_object_set(json, "seed", json_object_get(resolved, "seed"));
         json_decref(resolved);
+    } else {
+        no_memory(error);
     }
-    return write_json(d, "run.json", json, error);
+    return json;
+}
+
+hox_status run_directory_write_run(run_directory *d, const session *s, const run_result *result,
+                                   hox_error *error) {
+    json_t *json = run_json(s, result, error);
+    return json ? write_json(d, "run.json", json, error) : HOX_OUT_OF_HOST_MEMORY;
 }
 
 // ---- lines ----

@@ -56,3 +56,6 @@ hox_status run_directory_write_champion(run_directory *d, const genome *g,
 // event: a line of events.jsonl; takes the reference. Errors: IO. [any]
 hox_status run_directory_write_event(run_directory *d, json_t *event,
                                      hox_error *error) HOX_MUST_CHECK;
+
+// What run.json holds; the caller owns the reference. NULL and OUT_OF_HOST_MEMORY without memory.
+json_t *run_json(const session *s, const run_result *result, hox_error *error);

@@ -1,6 +1,7 @@
 #include "experiment/splits.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/rng.h"
 
 #include <inttypes.h>
@@ -93,6 +94,19 @@ static void label_part(splits *s, uint32_t part, const int32_t *classes) {
         p->positive_count += p->labels[i];
         p->brightness[i] = NAN;
     }
+}
+
+// Leaves at most most images, evenly spread.
+static void thin_part(split_part *p, uint64_t most) {
+    if (most == 0 || p->count <= most) return;
+    p->positive_count = 0;
+    for (uint64_t i = 0; i < most; i++) {
+        const uint64_t from = i * p->count / most; // never below i
+        p->indices[i] = p->indices[from];
+        p->labels[i] = p->labels[from];
+        p->positive_count += p->labels[i];
+    }
+    p->count = most;
 }
 
 static hox_status read_classes(splits *s, uint32_t source, uint64_t count, int32_t **classes,
@@ -320,6 +334,8 @@ static hox_status cut(splits *s, const task_config *task, uint64_t seed, const l
                              "split of its own; give three");
     HOX_TRY(cut_train(s, &task->split_fractions, seed, error));
     if (s->info.test_count > 0) HOX_TRY(take_test(s, error));
+    for (uint32_t part = 0; part < SPLIT_COUNT; part++)
+        thin_part(&s->parts[part], (uint64_t)task->max_images);
     HOX_TRY(check_parts(s, log, error));
     return measure(s, error);
 }
@@ -346,4 +362,43 @@ void splits_deinit(splits *s) {
     free(s->means);
     free(s->deviations);
     *s = (splits){0};
+}
+
+// ---- as JSON ----
+
+static json_t *hash_json(const uint64_t words[2]) {
+    char text[HASH_TEXT_SIZE];
+    hash_print(words, text);
+    return json_string(text);
+}
+
+static json_t *parts_json(const splits *s) {
+    json_t *json = json_object();
+    for (uint32_t part = 0; part < SPLIT_COUNT; part++) {
+        const split_part *p = &s->parts[part];
+        const hash128 hash = hash_bytes(p->indices, p->count * sizeof *p->indices);
+        json_object_set_new(json, split_names[part],
+                            json_pack("{s:I, s:I, s:o}", "images", (json_int_t)p->count, "positive",
+                                      (json_int_t)p->positive_count, "xxh128",
+                                      hash_json(hash.words)));
+    }
+    return json;
+}
+
+static json_t *reals_json(const double *values, uint32_t count) {
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(array, json_real(values[i]));
+    return array;
+}
+
+json_t *splits_json(const splits *s) {
+    const char *negative = s->negative_class < 0 ? NULL : s->info.class_names[s->negative_class];
+    return json_pack("{s:[I,I,I], s:s, s:s?, s:o, s:o, s:o, s:o}", "size",
+                     (json_int_t)s->info.channels, (json_int_t)s->info.height,
+                     (json_int_t)s->info.width, "positive_class",
+                     s->info.class_names[s->positive_class], "negative_class", negative,
+                     "fingerprint", hash_json(s->info.fingerprint), "splits", parts_json(s), "mean",
+                     reals_json(s->means, s->info.channels), "deviation",
+                     reals_json(s->deviations, s->info.channels));
 }

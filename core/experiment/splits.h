@@ -27,10 +27,10 @@ typedef struct splits {
     double *means, *deviations; // per channel, of refine and select; pixels 0..1
 } splits;
 
-// Cuts the train split by seed, stratified by class, and reads refine and select once to measure
-// the normalisation. An empty part, or one without a class, is warned of. Errors: BAD_OPTION (an
-// unknown class; four fractions and a test split; no image left to select by), what the dataset
-// says, OUT_OF_HOST_MEMORY. [main]
+// Cuts the train split by seed, stratified by class, leaves at most max_images evenly spread in
+// each part, and reads refine and select once to measure the normalisation. An empty part, or one
+// without a class, is warned of. Errors: BAD_OPTION (an unknown class; four fractions and a test
+// split; no image left to select by), what the dataset says, OUT_OF_HOST_MEMORY. [main]
 hox_status splits_init(splits *s, const hox_dataset_api *api, hox_dataset *dataset,
                        const task_config *task, uint64_t seed, const log_sink *log,
                        hox_error *error) HOX_MUST_CHECK;
@@ -43,3 +43,7 @@ typedef hox_status split_consumer(void *context, uint64_t first, uint64_t count,
 // Reads one part through from start to end. Errors: what the dataset and the consumer say. [main]
 hox_status splits_read(splits *s, uint32_t part, split_consumer *consume, void *context,
                        hox_error *error) HOX_MUST_CHECK;
+
+// Size, classes of the task, fingerprint, parts and normalisation, as run.json tells them. The
+// caller owns the reference. NULL without memory.
+json_t *splits_json(const splits *s);

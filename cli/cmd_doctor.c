@@ -1,0 +1,224 @@
+// cmd_doctor.c - hox doctor: what this machine offers, and what to install.
+#include "command.h"
+#include "result.h"
+
+#include "io/contact_sheet.h"
+#include "plugin_host/catalog.h"
+#include "plugin_host/descriptor.h"
+#include "plugin_host/instance.h"
+
+#include <hox/version.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+// ---- the machine ----
+
+typedef struct cpu_feature {
+    const char *name;
+    bool is_there;
+} cpu_feature;
+
+enum { CPU_FEATURES = 5 };
+
+// The vector instructions runtimes ask for.
+static void list_cpu_features(cpu_feature features[CPU_FEATURES]) {
+    __builtin_cpu_init();
+    features[0] = (cpu_feature){"avx2", __builtin_cpu_supports("avx2")};
+    features[1] = (cpu_feature){"fma", __builtin_cpu_supports("fma")};
+    features[2] = (cpu_feature){"avx512f", __builtin_cpu_supports("avx512f")};
+    features[3] = (cpu_feature){"avx512vl", __builtin_cpu_supports("avx512vl")};
+    features[4] = (cpu_feature){"avx512bf16", __builtin_cpu_supports("avx512bf16")};
+}
+
+static json_t *cpu_json(void) {
+    cpu_feature features[CPU_FEATURES];
+    cpu_set_t cores;
+    json_t *names = json_array();
+    list_cpu_features(features);
+    for (int i = 0; i < CPU_FEATURES; i++)
+        if (features[i].is_there) json_array_append_new(names, json_string(features[i].name));
+    const int count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    return json_pack("{s:i, s:o}", "cores", count, "features", names);
+}
+
+// A line of /proc/meminfo in bytes; -1 = unknown.
+static long long memory_bytes(const char *name) {
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[128];
+    long long bytes = -1;
+    while (file && bytes < 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ':')
+            bytes = atoll(line + strlen(name) + 1) * 1024;
+    if (file) fclose(file);
+    return bytes;
+}
+
+static json_t *system_json(void) {
+    struct utsname u;
+    uname(&u);
+    return json_pack("{s:s, s:s}", "kernel", u.release, "machine", u.machine);
+}
+
+// ---- runtimes ----
+
+// Keeps the last thing a runtime said: why it has no device.
+typedef struct last_words {
+    char text[256];
+} last_words;
+
+static void keep_words(void *context, uint32_t level, const char *line) {
+    (void)level;
+    last_words *words = context;
+    snprintf(words->text, sizeof words->text, "%s", line);
+}
+
+static json_t *device_json(const hox_device_info *d) {
+    return json_pack("{s:s, s:s, s:I}", "address", d->address, "name", d->name, "total_bytes",
+                     (json_int_t)d->total_bytes);
+}
+
+static json_t *runtime_json(const hox_plugin *plugin, ledger *accounts) {
+    last_words words = {""};
+    const log_sink log = {.level = HOX_LOG_INFO, .write = keep_words, .context = &words};
+    services s;
+    services_init(&s, &log, accounts, plugin->name);
+    hox_error error = HOX_ERROR_INIT;
+    uint32_t count = 0;
+    json_t *devices = json_array();
+    hox_status status = plugin->runtime->device_count(&s.host, &count, &error);
+    for (uint32_t i = 0; status == HOX_OK && i < count; i++) {
+        hox_device_info d = {.struct_size = sizeof d};
+        status = plugin->runtime->device_info(&s.host, i, &d, &error);
+        if (status == HOX_OK) json_array_append_new(devices, device_json(&d));
+    }
+    const char *why = status != HOX_OK ? error.message : *words.text ? words.text : NULL;
+    return json_pack("{s:s, s:o, s:s?}", "name", plugin->name, "devices", devices, "said", why);
+}
+
+static json_t *runtimes_json(const catalog *plugins, ledger *accounts) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < plugins->entry_count; i++)
+        if (plugins->entries[i].plugin && plugins->entries[i].kind == HOX_KIND_RUNTIME)
+            json_array_append_new(list, runtime_json(plugins->entries[i].plugin, accounts));
+    return list;
+}
+
+static json_t *plugins_json(const catalog *plugins) {
+    json_t *refused = json_array();
+    int usable = 0;
+    for (size_t i = 0; i < plugins->entry_count; i++)
+        if (plugins->entries[i].plugin)
+            usable++;
+        else
+            json_array_append_new(refused, json_sprintf("%s: %s", plugins->entries[i].path,
+                                                        plugins->entries[i].refusal));
+    return json_pack("{s:i, s:o}", "usable", usable, "refused", refused);
+}
+
+// ---- what to install ----
+
+static void advise(json_t *list, bool is_missing, const char *advice) {
+    if (is_missing) json_array_append_new(list, json_string(advice));
+}
+
+static json_t *advice_json(const catalog *plugins) {
+    json_t *list = json_array();
+    bool has_runtime = false;
+    for (size_t i = 0; i < plugins->entry_count; i++)
+        has_runtime |= plugins->entries[i].plugin && plugins->entries[i].kind == HOX_KIND_RUNTIME;
+    advise(list, !has_runtime,
+           "no runtime was found: build hox, or name its plugins' folder with --plugin-path");
+    advise(list, access("/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz", R_OK) != 0,
+           "the default dataset is missing: install dataset-fashion-mnist");
+    advise(list, !contact_sheet_is_available(),
+           "no contact sheets: install libgd-dev and build hox again");
+    return list;
+}
+
+// ---- all of it ----
+
+static json_t *report_json(const catalog *plugins, ledger *accounts) {
+    return json_pack("{s:s, s:o, s:o, s:{s:I, s:I}, s:o, s:o, s:o}", "hox", HOX_VERSION_TEXT,
+                     "system", system_json(), "cpu", cpu_json(), "memory", "total_bytes",
+                     (json_int_t)memory_bytes("MemTotal"), "available_bytes",
+                     (json_int_t)memory_bytes("MemAvailable"), "plugins", plugins_json(plugins),
+                     "runtimes", runtimes_json(plugins, accounts), "advice", advice_json(plugins));
+}
+
+static const char *text_at(const json_t *json, const char *key) {
+    const char *text = json_string_value(json_object_get(json, key));
+    return text ? text : "";
+}
+
+static double gib_at(const json_t *json, const char *key) {
+    return (double)json_integer_value(json_object_get(json, key)) / (double)(1 << 30);
+}
+
+static void print_runtime(const json_t *runtime) {
+    const json_t *devices = json_object_get(runtime, "devices");
+    size_t i;
+    json_t *device;
+    printf("runtime %s:", text_at(runtime, "name"));
+    if (json_array_size(devices) == 0)
+        printf(" no device: %s", *text_at(runtime, "said") ? text_at(runtime, "said") : "unknown");
+    json_array_foreach(devices, i, device) {
+        printf("%s %s (%s, %.1f GiB)", i ? "," : "", text_at(device, "address"),
+               text_at(device, "name"), gib_at(device, "total_bytes"));
+    }
+    puts("");
+}
+
+static void print_report(const json_t *report) {
+    const json_t *cpu = json_object_get(report, "cpu"), *memory = json_object_get(report, "memory");
+    const json_t *plugins = json_object_get(report, "plugins");
+    size_t i;
+    json_t *item;
+    printf("hox %s on %s, kernel %s\n", text_at(report, "hox"),
+           text_at(json_object_get(report, "system"), "machine"),
+           text_at(json_object_get(report, "system"), "kernel"));
+    printf("CPU: %lld cores;", (long long)json_integer_value(json_object_get(cpu, "cores")));
+    json_array_foreach(json_object_get(cpu, "features"), i, item) {
+        printf(" %s", json_string_value(item));
+    }
+    printf("\nmemory: %.1f GiB, %.1f GiB available\n", gib_at(memory, "total_bytes"),
+           gib_at(memory, "available_bytes"));
+    printf("plugins: %lld usable\n",
+           (long long)json_integer_value(json_object_get(plugins, "usable")));
+    json_array_foreach(json_object_get(plugins, "refused"), i, item) {
+        printf("  refused %s\n", json_string_value(item));
+    }
+    json_array_foreach(json_object_get(report, "runtimes"), i, item) {
+        print_runtime(item);
+    }
+    json_array_foreach(json_object_get(report, "advice"), i, item) {
+        printf("to do: %s\n", json_string_value(item));
+    }
+}
+
+int cmd_doctor(const command_line *line, terminal *t) {
+    const option_values *paths = command_line_values(line, "plugin-path");
+    catalog plugins = {0};
+    hox_error error = HOX_ERROR_INIT;
+    ledger *accounts = ledger_create(&error);
+    hox_status status = accounts ? HOX_OK : HOX_OUT_OF_HOST_MEMORY;
+    if (status == HOX_OK) status = catalog_init(&plugins, paths->items, paths->count, &error);
+    if (status == HOX_OK) status = catalog_scan(&plugins, &error);
+    int code = command_exit_code(status, false);
+    if (status != HOX_OK) {
+        terminal_error(t, "%s", error.message);
+    } else {
+        json_t *report = report_json(&plugins, accounts);
+        if (command_line_has(line, "json"))
+            code = result_print(json_incref(report));
+        else
+            print_report(report);
+        json_decref(report);
+    }
+    catalog_deinit(&plugins);
+    ledger_destroy(accounts);
+    return code;
+}

@@ -1,0 +1,56 @@
+#include "opening.h"
+
+#include "io/genome_json.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// Takes path as the run, if it is one.
+static void take_run(opening *o, const char *path) {
+    char config[PATH_MAX + 32];
+    snprintf(config, sizeof config, "%s/config.resolved.json", path);
+    if (access(config, R_OK) != 0 || strlen(config) >= PATH_MAX) return;
+    strcpy(o->experiment_path, config);
+    snprintf(o->run_path, sizeof o->run_path, "%s", path);
+}
+
+// RUN/champion/genome.json -> RUN
+static void find_run_of(opening *o, const char *file) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", file);
+    char *slash = strrchr(path, '/');
+    snprintf(path, sizeof path, "%.*s/..", slash ? (int)(slash - path) : 1, slash ? file : ".");
+    take_run(o, path);
+}
+
+int opening_open(opening *o, const char *word, terminal *t) {
+    *o = (opening){0};
+    if (is_folder(word)) {
+        take_run(o, word);
+        if (!*o->run_path) {
+            terminal_error(t, "%s: not a run's folder: it holds no config.resolved.json", word);
+            return EXIT_CONFIGURATION;
+        }
+        if (snprintf(o->genome_path, PATH_MAX, "%s/champion/genome.json", word) >= PATH_MAX)
+            return EXIT_CONFIGURATION;
+    } else {
+        snprintf(o->genome_path, sizeof o->genome_path, "%s", word);
+        find_run_of(o, word);
+    }
+    hox_error error = HOX_ERROR_INIT;
+    const hox_status status = genome_json_load(o->genome_path, 0, 0, &t->log, &o->genome, &error);
+    if (status != HOX_OK) terminal_error(t, "%s", error.message);
+    return command_exit_code(status, false);
+}
+
+void opening_close(opening *o) {
+    genome_destroy(o->genome);
+    o->genome = NULL;
+}

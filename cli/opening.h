@@ -1,0 +1,21 @@
+// opening.h - finds what GENOME|RUN on a command line means.
+#pragma once
+
+#include "command.h"
+
+#include "genome/genome.h"
+
+#include <limits.h>
+
+typedef struct opening {
+    char genome_path[PATH_MAX];     // the genome file
+    char experiment_path[PATH_MAX]; // config.resolved.json of the run it belongs to; "" = of none
+    char run_path[PATH_MAX];        // the run's folder; "" likewise
+    genome *genome;
+} opening;
+
+// A folder is a run: its champion. A file is a genome; in the champion folder of a run it belongs
+// to that run. Topologies without weights draw them from seed 0. Returns EXIT_OK, or the exit code:
+// one line said what is wrong.
+int opening_open(opening *o, const char *word, terminal *t);
+void opening_close(opening *o);

@@ -1,0 +1,82 @@
+#include "terminal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct {
+    const char *word, *color; // in front of a line
+} levels[] = {[HOX_LOG_ERROR] = {"error: ", "\033[1;31m"},
+              [HOX_LOG_WARNING] = {"warning: ", "\033[1;33m"},
+              [HOX_LOG_INFO] = {"", ""},
+              [HOX_LOG_DEBUG] = {"", ""}};
+
+static void keep(terminal *t, uint32_t level, const char *line) {
+    if (!t->log_file) return;
+    char stamp[32];
+    const time_t now = time(NULL);
+    struct tm local;
+    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S%z", localtime_r(&now, &local));
+    fprintf(t->log_file, "%s %s%s\n", stamp, levels[level].word, line);
+    fflush(t->log_file);
+}
+
+// One write, so that lines of several threads do not mix.
+static void show(terminal *t, uint32_t level, const char *line) {
+    const bool has_color = t->has_color && *levels[level].word;
+    fprintf(stderr, "%shox: %s%s%s%s\n", t->has_open_line ? "\r\033[K" : "",
+            has_color ? levels[level].color : "", levels[level].word, has_color ? "\033[0m" : "",
+            line);
+    t->has_open_line = false;
+}
+
+static void write_line(void *context, uint32_t level, const char *line) {
+    terminal *t = context;
+    if (level < HOX_LOG_ERROR || level > HOX_LOG_DEBUG) level = HOX_LOG_DEBUG;
+    keep(t, level, line);
+    if (level <= t->shown_level) show(t, level, line);
+}
+
+bool terminal_open(terminal *t, bool is_quiet, bool is_verbose, const char *log_file) {
+    const char *no_color = getenv("NO_COLOR");
+    *t = (terminal){.log = {.write = write_line, .context = t},
+                    .shown_level = is_quiet     ? HOX_LOG_WARNING
+                                   : is_verbose ? HOX_LOG_DEBUG
+                                                : HOX_LOG_INFO,
+                    .is_terminal = isatty(STDERR_FILENO)};
+    t->has_color = t->is_terminal && !(no_color && *no_color);
+    t->log.level = log_file ? HOX_LOG_DEBUG : t->shown_level;
+    if (!log_file) return true;
+    t->log_file = fopen(log_file, "ae");
+    if (t->log_file) return true;
+    terminal_error(t, "%s: cannot open: %s", log_file, strerror(errno));
+    return false;
+}
+
+void terminal_close(terminal *t) {
+    if (t->has_open_line) fputc('\n', stderr);
+    t->has_open_line = false;
+    if (t->log_file && fclose(t->log_file) != 0)
+        fprintf(stderr, "hox: the log file could not be written: %s\n", strerror(errno));
+    t->log_file = NULL;
+}
+
+void terminal_progress(terminal *t, const char *line) {
+    keep(t, HOX_LOG_INFO, line);
+    if (t->shown_level < HOX_LOG_INFO) return;
+    fprintf(stderr, t->is_terminal ? "\r\033[K%s" : "%s\n", line);
+    t->has_open_line = t->is_terminal;
+}
+
+void terminal_error(terminal *t, const char *format, ...) {
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    keep(t, HOX_LOG_ERROR, line);
+    show(t, HOX_LOG_ERROR, line);
+}
