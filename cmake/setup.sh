@@ -16,6 +16,7 @@ declare -rA requirement=(
     [zlib1g-dev]="pkg-config --exists zlib"
     [libpng-dev]="pkg-config --exists libpng"
     [libgd-dev]="pkg-config --exists gdlib"
+    [python3]="command -v python3"
     [libcriterion-dev]="pkg-config --exists criterion"
     [clang-format]="command -v clang-format"
     [dataset-fashion-mnist]="test -r /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz"

@@ -1,10 +1,11 @@
 // idx.c - dataset "idx": MNIST-like IDX files, plain or gzip, whole in memory.
+#include "block.h"
+#include "class_names.h"
+#include "regular_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <hox/plugin.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zlib.h>
@@ -44,23 +45,6 @@ struct hox_dataset {
     uint64_t fingerprint[2];
 };
 
-// Blocks: all memory is the system's, entered in the ledger. ---------------------------------
-
-static hox_status take_block(const hox_host *host, uint64_t bytes, void **block, hox_error *error) {
-    HOX_TRY(host->reserve(host, "cpu", bytes, error));
-    *block = malloc(bytes);
-    if (*block) return HOX_OK;
-    host->release(host, "cpu", bytes);
-    return hox_error_set(error, HOX_OUT_OF_HOST_MEMORY, "no memory for %llu bytes",
-                         (unsigned long long)bytes);
-}
-
-static void return_block(const hox_host *host, void *block, uint64_t bytes) {
-    if (!block) return;
-    free(block);
-    host->release(host, "cpu", bytes);
-}
-
 // Reading one file ---------------------------------------------------------------------------
 
 // An open file and how far it is read. Offsets are those of the contents, as if unpacked.
@@ -83,27 +67,15 @@ static hox_status cannot_open(const char *path, const char *why, hox_error *erro
                          is_default ? "; install the package dataset-fashion-mnist" : "");
 }
 
-// O_NONBLOCK: opening a FIFO must not wait for a writer.
 static hox_status reader_open(idx_reader *reader, const char *path, hox_error *error) {
     *reader = (idx_reader){.path = path};
-    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0) return cannot_open(path, strerror(errno), error);
-    struct stat facts;
-    const char *trouble = NULL;
-    if (fstat(descriptor, &facts) != 0)
-        trouble = strerror(errno);
-    else if (!S_ISREG(facts.st_mode))
-        trouble = "not a regular file";
-    else if (facts.st_size == 0)
-        trouble = "the file is empty";
-    else if (!(reader->file = gzdopen(descriptor, "rb")))
-        trouble = "no memory to read it";
-    if (!trouble) {
-        reader->file_bytes = (uint64_t)facts.st_size;
-        return HOX_OK;
-    }
+    int descriptor;
+    const char *trouble = regular_file_open(path, &descriptor, &reader->file_bytes);
+    if (trouble) return cannot_open(path, trouble, error);
+    reader->file = gzdopen(descriptor, "rb");
+    if (reader->file) return HOX_OK;
     close(descriptor);
-    return cannot_open(path, trouble, error);
+    return cannot_open(path, "no memory to read it", error);
 }
 
 // How many of count bytes were there; fewer only at the end of the file or of what is readable.
@@ -238,33 +210,29 @@ static hox_status check_labels(const hox_dataset *dataset, const idx_array *labe
     return HOX_OK;
 }
 
-// "0" "1" ... up to the highest label.
+// Up to the highest label.
 static void name_by_number(hox_dataset *dataset) {
     const uint32_t train = label_limit(&dataset->train.labels);
     const uint32_t test = label_limit(&dataset->test.labels);
     dataset->class_count = train > test ? train : test;
-    char *name = dataset->names;
-    for (uint32_t i = 0; i < dataset->class_count; i++) {
-        dataset->class_names[i] = name;
-        name += sprintf(name, "%u", i) + 1;
-    }
+    class_names_number(dataset->class_names, dataset->class_count, dataset->names);
 }
 
-// Cuts the text at its commas.
 static hox_status name_by_text(hox_dataset *dataset, const char *text, hox_error *error) {
     strcpy(dataset->names, text);
-    char *rest = dataset->names;
-    for (char *name; (name = strsep(&rest, ","));) {
-        if (*name == '\0' || dataset->class_count == LABEL_COUNT)
-            return hox_error_set(error, HOX_BAD_OPTION, "classes: name %u is %s",
-                                 dataset->class_count, *name ? "one too many" : "empty");
-        dataset->class_names[dataset->class_count++] = name;
-    }
-    return HOX_OK;
+    const uint32_t count = class_names_cut(dataset->names, ",", dataset->class_names, LABEL_COUNT);
+    if (count > LABEL_COUNT)
+        return hox_error_set(error, HOX_BAD_OPTION, "classes: name %u is one too many",
+                             LABEL_COUNT);
+    dataset->class_count = count;
+    uint32_t index;
+    const char *trouble = class_names_trouble(dataset->class_names, count, &index);
+    if (!trouble) return HOX_OK;
+    return hox_error_set(error, HOX_BAD_OPTION, "classes: name %u %s", index, trouble);
 }
 
 static hox_status name_classes(hox_dataset *dataset, const char *text, hox_error *error) {
-    const uint64_t size = is_given(text) ? strlen(text) + 1 : LABEL_COUNT * sizeof "255";
+    const uint64_t size = is_given(text) ? strlen(text) + 1 : LABEL_COUNT * CLASS_NUMBER_BYTES;
     void *block;
     HOX_TRY(take_block(dataset->host, size, &block, error));
     dataset->names = block;
@@ -284,9 +252,7 @@ static void take_fingerprint(hox_dataset *dataset) {
     XXH128_hash_t parts[6] = {{0}};
     for (int i = 0; i < 4; i++)
         parts[i] = XXH3_128bits(arrays[i]->bytes, arrays[i]->size);
-    for (uint32_t i = 0; i < dataset->class_count; i++)
-        parts[4] = XXH3_128bits_withSeed(dataset->class_names[i], strlen(dataset->class_names[i]),
-                                         parts[4].low64 + i);
+    parts[4] = class_names_hash(dataset->class_names, dataset->class_count);
     const uint64_t sizes[] = {dataset->train.images.height, dataset->train.images.width,
                               (uint64_t)dataset->options->pad,
                               (uint64_t)dataset->options->replicate};

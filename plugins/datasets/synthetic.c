@@ -1,8 +1,9 @@
 // synthetic.c - dataset "synthetic": noisy gratings whose direction is their class. Phase,
 // wavelength and brightness are random, so only structure tells. All in integers: the same bytes
 // everywhere.
+#include "block.h"
+
 #include <hox/plugin.h>
-#include <stdlib.h>
 #include <xxhash.h>
 
 enum { MAX_CLASSES = 10, FORMAT = 1 }; // FORMAT grows when the same options give other pixels
@@ -80,12 +81,9 @@ static void write_image(const hox_dataset *dataset, uint32_t split, uint64_t ind
 static hox_status synthetic_open(const hox_host *host, const void *options, hox_dataset **dataset,
                                  hox_error *error) {
     *dataset = NULL;
-    HOX_TRY(host->reserve(host, "cpu", sizeof **dataset, error));
-    hox_dataset *opened = malloc(sizeof *opened);
-    if (!opened) {
-        host->release(host, "cpu", sizeof *opened);
-        return hox_error_set(error, HOX_OUT_OF_HOST_MEMORY, "no memory for the dataset");
-    }
+    void *block;
+    HOX_TRY(take_block(host, sizeof **dataset, &block, error));
+    hox_dataset *opened = block;
     *opened = (hox_dataset){.host = host, .options = options};
     opened->noise = (int32_t)(opened->options->noise * 256 + 0.5);
     *dataset = opened;
@@ -93,10 +91,7 @@ static hox_status synthetic_open(const hox_host *host, const void *options, hox_
 }
 
 static void synthetic_close(hox_dataset *dataset) {
-    if (!dataset) return;
-    const hox_host *host = dataset->host;
-    free(dataset);
-    host->release(host, "cpu", sizeof *dataset);
+    if (dataset) return_block(dataset->host, dataset, sizeof *dataset);
 }
 
 static void synthetic_info(const hox_dataset *dataset, hox_dataset_info *info) {

@@ -1,6 +1,7 @@
 // dataset_fixture.c - see dataset_fixture.h.
 #include "dataset_fixture.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,12 +20,23 @@ void dataset_must_open(dataset_under_test *self) {
     cr_assert_eq(dataset_open(self, &error), HOX_OK, "%s", error.message);
 }
 
+static int open_descriptors(void) {
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    cr_assert_not_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
 void dataset_init(dataset_under_test *self, const char *file) {
     memset(self, 0, sizeof *self);
     host_double_init(&self->host);
     self->plugin = plugin_load(file);
     self->api = self->plugin->dataset;
     self->options = plugin_options(self->plugin);
+    self->descriptor_count = open_descriptors();
 }
 
 void dataset_deinit(dataset_under_test *self) {
@@ -32,6 +44,7 @@ void dataset_deinit(dataset_under_test *self) {
     free(self->options);
     cr_expect_eq(self->host.live_bytes, 0, "%zu bytes stay in the ledger",
                  (size_t)self->host.live_bytes);
+    cr_expect_eq(open_descriptors(), self->descriptor_count, "a file stays open");
 }
 
 void set_text(dataset_under_test *self, const char *name, const char *value) {
@@ -40,6 +53,10 @@ void set_text(dataset_under_test *self, const char *name, const char *value) {
 
 void set_int(dataset_under_test *self, const char *name, int64_t value) {
     plugin_set_int(self->plugin, self->options, name, value);
+}
+
+void set_choice(dataset_under_test *self, const char *name, const char *value) {
+    plugin_set_choice(self->plugin, self->options, name, value);
 }
 
 size_t image_bytes(const hox_dataset_info *info) {
@@ -78,6 +95,29 @@ void write_file(const char *path, const char *bytes, size_t size, int is_packed)
     cr_assert_not_null(file);
     cr_assert(size == 0 || gzwrite(file, bytes, (unsigned)size) == (int)size);
     cr_assert_eq(gzclose(file), Z_OK);
+}
+
+const char *path_in(const temp_folder *folder, const char *name, char path[TEST_PATH_BYTES]) {
+    snprintf(path, TEST_PATH_BYTES, "%s/%s", folder->path, name);
+    return path;
+}
+
+unsigned char cifar_pixel(int label, size_t record, size_t i) {
+    return (unsigned char)((size_t)label * 37 + record * 11 + i + i / 1024);
+}
+
+void write_cifar(const char *path, const char *labels, size_t label_count, size_t count) {
+    const size_t record_bytes = label_count + 3072;
+    char *bytes = malloc(count * record_bytes);
+    cr_assert_not_null(bytes);
+    for (size_t r = 0; r < count; r++) {
+        char *record = bytes + r * record_bytes;
+        memcpy(record, labels + r * label_count, label_count);
+        for (size_t i = 0; i < 3072; i++)
+            record[label_count + i] = (char)cifar_pixel(record[0], r, i);
+    }
+    write_file(path, bytes, count * record_bytes, 0);
+    free(bytes);
 }
 
 void folder_make(idx_folder *folder, int is_packed) {

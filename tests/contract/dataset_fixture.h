@@ -1,9 +1,10 @@
-// dataset_fixture.h - opens a dataset plugin on a host of the test's own, and writes small IDX
-// files.
+// dataset_fixture.h - opens a dataset plugin on a host of the test's own, and writes small files
+// for it to read.
 #pragma once
 
 #include "host_double.h"
 #include "plugin_fixture.h"
+#include "temp_folder.h"
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -16,17 +17,19 @@ typedef struct dataset_under_test {
     void *options;
     hox_dataset *dataset;
     hox_dataset_info info;
+    int descriptor_count; // open when the test began
 } dataset_under_test;
 
 // Loads the plugin; options are at their defaults.
 void dataset_init(dataset_under_test *self, const char *file);
 hox_status dataset_open(dataset_under_test *self, hox_error *error); // fills info
 void dataset_must_open(dataset_under_test *self);
-// Closes; the ledger must be empty then.
+// Closes; then the ledger must be empty, and no file open.
 void dataset_deinit(dataset_under_test *self);
 
 void set_text(dataset_under_test *self, const char *name, const char *value);
 void set_int(dataset_under_test *self, const char *name, int64_t value);
+void set_choice(dataset_under_test *self, const char *name, const char *value);
 
 size_t image_bytes(const hox_dataset_info *info);
 // count images; yours.
@@ -37,6 +40,16 @@ void check_refused(dataset_under_test *self, uint32_t split, uint64_t index, con
 
 // Rows 0 .. count - 1, at most 64: a test row is an index, as no pointers may stand in it.
 struct criterion_test_params index_params(size_t count);
+
+enum { TEST_PATH_BYTES = 256 };
+
+// Returns path.
+const char *path_in(const temp_folder *folder, const char *name, char path[TEST_PATH_BYTES]);
+
+// Writes count CIFAR records of label_count labels each; labels has them in a row. Pixel i of
+// record r, whose first label is l, is cifar_pixel(l, r, i).
+void write_cifar(const char *path, const char *labels, size_t label_count, size_t count);
+unsigned char cifar_pixel(int label, size_t record, size_t i);
 
 // Two training images and one test image of 2 x 3, in a temporary folder.
 typedef struct idx_folder {

@@ -26,6 +26,10 @@ static const struct {
 } rows[] = {
     {"fitness_accuracy", "accuracy", 0.11},
     {"fitness_balanced_accuracy", "balanced_accuracy", 0.22},
+    {"fitness_f1", "f1", 0.55},
+    {"fitness_mcc", "mcc", 0.66},
+    {"fitness_auc", "auc", 0.77},
+    {"fitness_logloss", "logloss", -0.88}, // higher is better, so the loss with its sign turned
 };
 
 ParameterizedTestParameters(fitness, returns_its_metric) {

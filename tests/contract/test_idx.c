@@ -176,6 +176,8 @@ static const damage damages[] = {
      HOX_CORRUPT, "/test: offset 8, record 0: images are 3 x 2, those of"},
     {"nameless class", "classes", OPTION, BYTES("cat,,dog"), 0, 0, HOX_BAD_OPTION,
      "classes: name 1 is empty"},
+    {"class twice", "classes", OPTION, BYTES("cat,dog,cat"), 0, 0, HOX_BAD_OPTION,
+     "classes: name 2 stands there twice"},
     {"257 classes", "classes", OPTION, BYTES(SIXTEEN(SIXTEEN("a,")) "a"), 0, 0, HOX_BAD_OPTION,
      "classes: name 256 is one too many"},
     {"no training images", "train_images", OPTION, BYTES(""), 0, 0, HOX_BAD_OPTION,

@@ -24,6 +24,14 @@ static void *member(void *options, const hox_field *field) {
     return (char *)options + field->offset;
 }
 
+static int32_t choice_index(const hox_field *field, const char *name) {
+    int32_t index = 0;
+    while (field->choices[index] && strcmp(field->choices[index], name) != 0)
+        index++;
+    if (!field->choices[index]) fail("no such choice", name);
+    return index;
+}
+
 static void set_default(void *options, const hox_field *field) {
     switch (field->type) {
         case HOX_FIELD_INT: *(int64_t *)member(options, field) = field->default_int; break;
@@ -34,6 +42,9 @@ static void set_default(void *options, const hox_field *field) {
         case HOX_FIELD_TEXT:
         case HOX_FIELD_PATH:
         case HOX_FIELD_LABEL: *(const char **)member(options, field) = field->default_text; break;
+        case HOX_FIELD_CHOICE:
+            *(int32_t *)member(options, field) = choice_index(field, field->default_text);
+            break;
         case HOX_FIELD_SEED: break;
         default: fail("options of this type are not made for tests yet", field->name);
     }
@@ -48,11 +59,15 @@ void *plugin_options(const hox_plugin *plugin) {
     return options;
 }
 
-static void *find_member(const hox_plugin *plugin, void *options, const char *name) {
+static const hox_field *find_field(const hox_plugin *plugin, const char *name) {
     for (uint32_t i = 0; i < plugin->field_count; i++)
-        if (strcmp(plugin->fields[i].name, name) == 0) return member(options, &plugin->fields[i]);
+        if (strcmp(plugin->fields[i].name, name) == 0) return &plugin->fields[i];
     fail("no such option", name);
     return NULL;
+}
+
+static void *find_member(const hox_plugin *plugin, void *options, const char *name) {
+    return member(options, find_field(plugin, name));
 }
 
 void plugin_set_int(const hox_plugin *plugin, void *options, const char *name, int64_t value) {
@@ -65,4 +80,10 @@ void plugin_set_real(const hox_plugin *plugin, void *options, const char *name, 
 
 void plugin_set_text(const hox_plugin *plugin, void *options, const char *name, const char *value) {
     *(const char **)find_member(plugin, options, name) = value;
+}
+
+void plugin_set_choice(const hox_plugin *plugin, void *options, const char *name,
+                       const char *value) {
+    const hox_field *field = find_field(plugin, name);
+    *(int32_t *)member(options, field) = choice_index(field, value);
 }

@@ -13,3 +13,5 @@ void plugin_set_int(const hox_plugin *plugin, void *options, const char *name, i
 void plugin_set_real(const hox_plugin *plugin, void *options, const char *name, double value);
 // Text, path or label. The value is borrowed.
 void plugin_set_text(const hox_plugin *plugin, void *options, const char *name, const char *value);
+void plugin_set_choice(const hox_plugin *plugin, void *options, const char *name,
+                       const char *value);
