@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-// Commands come in families: the first word, and for some a second.
+// Commands come in families: the first word, and for some a second ("" where there is none).
 static int first_word(const command *c) {
     return (int)strcspn(c->name, " ");
 }
 
 static const char *second_word(const command *c) {
     const char *space = strchr(c->name, ' ');
-    return space ? space + 1 : NULL;
+    return space ? space + 1 : "";
 }
 
 static bool begins_family(const command *c) {
@@ -32,7 +32,7 @@ static void print_quoted(const char *text) {
 // ---- bash ----
 
 static void print_bash_options(const command *c) {
-    printf("            \"%s%s) words=\"", c->name, second_word(c) ? "\"" : " \"*");
+    printf("            \"%s%s) words=\"", c->name, *second_word(c) ? "\"" : " \"*");
     for (size_t i = 0; command_option(c, i); i++)
         printf("%s--%s", i ? " " : "", command_option(c, i)->name);
     puts("\" ;;");
@@ -56,7 +56,7 @@ static void print_bash(void) {
     puts("\"\n    elif [[ $COMP_CWORD -eq 2 ]]; then\n"
          "        case ${COMP_WORDS[1]} in");
     for (const command *c = commands; c->name; c++)
-        if (second_word(c))
+        if (*second_word(c))
             printf("            %.*s) words+=\" %s\" ;;&\n", first_word(c), c->name,
                    second_word(c));
     puts("        esac\n"
@@ -110,7 +110,7 @@ static void print_zsh(void) {
          "    if (( CURRENT == 3 )); then\n"
          "        case $words[2] in");
     for (const command *c = commands; c->name; c++) {
-        if (!second_word(c) || !begins_family(c)) continue;
+        if (!*second_word(c) || !begins_family(c)) continue;
         printf("            %.*s) compadd", first_word(c), c->name);
         for (const command *m = c; m->name && (m == c || !begins_family(m)); m++)
             printf(" %s", second_word(m));
@@ -135,7 +135,7 @@ static void print_fish_command(const command *c) {
         print_quoted(c->summary);
         putchar('\n');
     }
-    if (second_word(c)) {
+    if (*second_word(c)) {
         printf("complete -c hox -n '__fish_seen_subcommand_from %.*s' -f -a %s -d ", length,
                c->name, second_word(c));
         print_quoted(c->summary);
@@ -144,7 +144,7 @@ static void print_fish_command(const command *c) {
     for (size_t i = 0; command_option(c, i); i++) {
         const option *o = command_option(c, i);
         printf("complete -c hox -n '__fish_seen_subcommand_from %s' -l %s",
-               second_word(c) ? second_word(c) : c->name, o->name);
+               *second_word(c) ? second_word(c) : c->name, o->name);
         if (o->letter) printf(" -s %c", o->letter);
         if (o->argument) fputs(" -r", stdout);
         fputs(" -d ", stdout);

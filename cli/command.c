@@ -186,6 +186,7 @@ static int dispatch(int argc, char **argv) {
 }
 
 int command_main(int argc, char **argv) {
+    if (!terminal_hold_streams()) return EXIT_RUN_FAILED;
     const int code = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     fputs("hox: the result could not be written to standard output\n", stderr);

@@ -52,6 +52,16 @@ void loading_close(loading *l) {
     *l = (loading){0};
 }
 
+static const char *status_text(hox_status status) {
+    switch (status) {
+#define X(name, number, text)                                                                      \
+    case HOX_##name: return text;
+        HOX_STATUS_MAP(X)
+#undef X
+        default: return "unknown status";
+    }
+}
+
 int loading_explain(const loading *l, const hox_error *error, bool is_running) {
     const char *colon = strstr(error->message, ": ");
     const bool names_setting = error->status == HOX_BAD_OPTION || error->status == HOX_DEVICE;
@@ -60,8 +70,11 @@ int loading_explain(const loading *l, const hox_error *error, bool is_running) {
         snprintf(pointer, sizeof pointer, "%.*s", (int)(colon - error->message), error->message);
         document_describe(&l->document, &(problem){pointer, colon + 2}, text, sizeof text);
         terminal_error(l->terminal, "%s", text);
-    } else {
+    } else if (error->message[0]) {
         terminal_error(l->terminal, "%s", error->message);
+    } else { // a plugin that failed without a word
+        terminal_error(l->terminal, "a plugin failed and did not say why: %s",
+                       status_text(error->status));
     }
     return command_exit_code(error->status, is_running);
 }

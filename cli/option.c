@@ -12,8 +12,10 @@ static int wrong(const command *c, const char *what, const char *word) {
 }
 
 static int unknown(const command *c, const char *word) {
-    char what[128];
-    nearest search = nearest_start(word + strspn(word, "-"));
+    char what[128], name[64];
+    const char *start = word + strspn(word, "-");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(start, "="), start);
+    nearest search = nearest_start(name);
     for (size_t i = 0; command_option(c, i); i++)
         nearest_offer(&search, command_option(c, i)->name);
     if (!search.best) return wrong(c, "unknown option ", word);

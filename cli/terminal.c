@@ -1,6 +1,7 @@
 #include "terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,14 @@ static void write_line(void *context, uint32_t level, const char *line) {
     if (level < HOX_LOG_ERROR || level > HOX_LOG_DEBUG) level = HOX_LOG_DEBUG;
     keep(t, level, line);
     if (level <= t->shown_level) show(t, level, line);
+}
+
+bool terminal_hold_streams(void) {
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) < 0 &&
+            open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream)
+            return false;
+    return true;
 }
 
 bool terminal_open(terminal *t, bool is_quiet, bool is_verbose, const char *log_file) {

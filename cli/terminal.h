@@ -16,6 +16,11 @@ typedef struct terminal {
     FILE *log_file;     // NULL = none
 } terminal;
 
+// The next file opened would get the number of a closed standard stream, and our text with it:
+// holds such numbers, open the wrong way round, so that they fail when used, as closed ones do.
+// False where that is impossible.
+bool terminal_hold_streams(void);
+
 // False where the log file cannot be opened: one line said so. t stays where it is.
 bool terminal_open(terminal *t, bool is_quiet, bool is_verbose, const char *log_file);
 void terminal_close(terminal *t);

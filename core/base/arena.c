@@ -21,7 +21,7 @@ void arena_deinit(arena *a) {
 }
 
 void *arena_alloc(arena *a, size_t size, hox_error *error) {
-    size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+    size = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
     if (!a->blocks || a->blocks->size - a->blocks->used < size) {
         const size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
         arena_block *block = calloc(1, sizeof *block + room);

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -56,6 +57,7 @@ static void *worker_main(void *argument) {
 }
 
 hox_status thread_pool_create(uint32_t lane_count, thread_pool **out, hox_error *error) {
+    assert(lane_count >= 1);
     *out = NULL;
     thread_pool *pool = array_create(1, sizeof *pool + (lane_count - 1) * sizeof(worker), error);
     if (!pool) return HOX_OUT_OF_HOST_MEMORY;

@@ -89,7 +89,7 @@ uint32_t evolution_generation(const evolution *e) {
 }
 
 const individual *evolution_champion(const evolution *e) {
-    if (!e->is_told) return NULL;
+    if (!e->is_told || e->current.count == 0) return NULL;
     const individual *best = &e->current.items[0];
     for (size_t i = 1; i < e->current.count; i++)
         if (individual_is_fitter(&e->current.items[i], best)) best = &e->current.items[i];

@@ -21,5 +21,5 @@ hox_status evolution_ask(evolution *e, const population **generation,
 void evolution_tell(evolution *e, const double *fitness);
 
 uint32_t evolution_generation(const evolution *e); // of the population last asked for, from 0
-const individual *
-evolution_champion(const evolution *e); // the fittest told; NULL before the first tell
+// The fittest of the generation last asked for; NULL until it has been told.
+const individual *evolution_champion(const evolution *e);

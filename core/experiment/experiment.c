@@ -190,7 +190,8 @@ static hox_status score_champion(experiment *e, const population *p, generation_
 static bool is_done(const experiment *e) {
     const stop_config *stop = &e->config->stop;
     if (e->result.generation_count >= stop->max_generations) return true;
-    if (stop->max_wall_seconds > 0.0 && clock_seconds_since(e->start_ns) >= stop->max_wall_seconds)
+    if (e->result.generation_count > 0 && stop->max_wall_seconds > 0.0 &&
+        clock_seconds_since(e->start_ns) >= stop->max_wall_seconds)
         return true;
     return e->setup.stop_signal && atomic_load(e->setup.stop_signal) != 0;
 }

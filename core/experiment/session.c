@@ -2,10 +2,18 @@
 
 #include <string.h>
 
+// A plugin knows its options by name only; where they stand in the experiment is ours to say.
+static hox_status blame_option(const char *section, const hox_error *why, hox_error *error) {
+    if (why->status != HOX_BAD_OPTION) return hox_error_set(error, why->status, "%s", why->message);
+    return hox_error_set(error, HOX_BAD_OPTION, "%s/%.450s", section, why->message);
+}
+
 static hox_status open_parts(session *s, ledger *accounts, const log_sink *log, hox_error *error) {
     const experiment_config *c = s->config;
     const hox_dataset_api *api = c->dataset.plugin->dataset;
-    HOX_TRY(api->open(&c->dataset.services.host, c->dataset.options, &s->dataset, error));
+    hox_error why = HOX_ERROR_INIT;
+    why.status = api->open(&c->dataset.services.host, c->dataset.options, &s->dataset, &why);
+    if (why.status != HOX_OK) return blame_option("/dataset", &why, error);
     HOX_TRY(splits_init(&s->splits, api, s->dataset, &c->task, c->head.seed, log, error));
     return evaluation_create(&c->evaluation, c->task.decision_threshold, &c->runtime, &c->fitness,
                              accounts, &s->evaluation, error);

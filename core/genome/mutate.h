@@ -54,7 +54,8 @@ typedef struct mutation_record {
 // Changes *child in place (it may become another object; the old one is destroyed). A change that
 // cuts the last path from input to output, breaks a limit or closes a cycle is a failed try and
 // leaves no trace. weights and structure draw from streams of their own, so a rate of 0 changes
-// nothing else. Errors: OUT_OF_HOST_MEMORY; the child is as it was. [main]
+// nothing else. Errors: OUT_OF_HOST_MEMORY; the child is a
+// valid genome still. [main]
 hox_status mutate(genome **child, const mutation_context *context, rng weights, rng structure,
                   mutation_record *record, hox_error *error) HOX_MUST_CHECK;
 

@@ -1,0 +1,162 @@
+// evaluation_fixture.c - see evaluation_fixture.h.
+#include "evaluation_fixture.h"
+
+#include "genome/mutate.h"
+#include "plugin_fixture.h"
+#include "random_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const map_size random_size = {3, 12, 12}, random_output = {3, 1, 1};
+
+static void must(hox_status status, const hox_error *error) {
+    if (status == HOX_OK) return;
+    fprintf(stderr, "evaluation_fixture: %s\n", error->message);
+    abort();
+}
+
+// ---- an evaluation ----
+
+static engine *hooked; // whose reserves are counted
+static hox_status (*real_reserve)(const hox_host *, const char *, uint64_t, hox_error *);
+
+static hox_status count_reserve(const hox_host *host, const char *device, uint64_t bytes,
+                                hox_error *error) {
+    if (++hooked->reserve_count == hooked->fail_at_reserve)
+        return hox_error_set(error, HOX_OUT_OF_DEVICE_MEMORY, "refused by the test");
+    return real_reserve(host, device, bytes, error);
+}
+
+void engine_init(engine *self, const hox_plugin *runtime, const hox_plugin *fitness) {
+    hox_error error = HOX_ERROR_INIT;
+    *self = (engine){.accounts = ledger_create(&error)};
+    must(error.status, &error);
+    must(instance_init(&self->runtime, runtime, "", NULL, self->accounts, &error), &error);
+    must(instance_init(&self->fitness, fitness, "", NULL, self->accounts, &error), &error);
+}
+
+hox_status engine_open(engine *self, int64_t lanes, int64_t batch_size, hox_error *error) {
+    const evaluation_config config = {
+        .device = "auto", .fitness_eval_parallel = lanes, .eval_batch_size = batch_size};
+    if (lanes == 1) { // the counter is for one thread
+        hooked = self;
+        real_reserve = self->runtime.services.host.reserve;
+        self->runtime.services.host.reserve = count_reserve;
+    }
+    return evaluation_create(&config, 0.0, &self->runtime, &self->fitness, self->accounts,
+                             &self->evaluation, error);
+}
+
+hox_status engine_load(engine *self, map_size size, uint64_t count, const float *images,
+                       const uint8_t *labels, hox_error *error) {
+    HOX_TRY(evaluation_split_init(self->evaluation, &self->split, count, size.channels, size.height,
+                                  size.width, error));
+    memcpy(self->split.labels, labels, count);
+    return evaluation_split_write(self->evaluation, &self->split, 0, count, images, error);
+}
+
+uint64_t engine_deinit(engine *self) {
+    if (self->evaluation) evaluation_split_deinit(self->evaluation, &self->split);
+    evaluation_destroy(self->evaluation);
+    const uint64_t left = ledger_used(self->accounts, "cpu");
+    instance_deinit(&self->runtime);
+    instance_deinit(&self->fitness);
+    ledger_destroy(self->accounts);
+    return left;
+}
+
+void engine_start(engine *self, const hox_plugin *runtime, const hox_plugin *fitness, int64_t lanes,
+                  int64_t batch_size, map_size size, uint64_t count, const float *images,
+                  const uint8_t *labels) {
+    hox_error error = HOX_ERROR_INIT;
+    engine_init(self, runtime, fitness);
+    must(engine_open(self, lanes, batch_size, &error), &error);
+    must(engine_load(self, size, count, images, labels, &error), &error);
+}
+
+// ---- genomes ----
+
+genome *line_genome(map_size input, map_size output, const float *values) {
+    hox_error error = HOX_ERROR_INIT;
+    genome *g = genome_create(HOX_READOUT_SUM, &error);
+    must(error.status, &error);
+    must(genome_add_node(g, (genome_node){.id = GENOME_INPUT, .size = input}, &error), &error);
+    must(genome_add_node(g, (genome_node){.id = GENOME_OUTPUT, .size = output}, &error), &error);
+    genome_edge edge = {.innovation = 1,
+                        .from = GENOME_INPUT,
+                        .to = GENOME_OUTPUT,
+                        .geometry = geometry_between(input, output, &(genome_config){0}),
+                        .is_enabled = true};
+    edge.kernel = kernel_create(input, output, edge.geometry, &error);
+    must(error.status, &error);
+    if (values)
+        memcpy(edge.kernel->values, values, kernel_value_count(edge.kernel) * sizeof *values);
+    must(genome_add_edge(g, edge, &error), &error);
+    return g;
+}
+
+static void mutate_often(genome **g, int times, innovation_table *innovations) {
+    static const mutation_config rates = {.weights = 1,
+                                          .weights_edge = 0.5,
+                                          .weights_step = 0.1,
+                                          .weights_replace = 0.5,
+                                          .add_edge = 0.3,
+                                          .add_node = 0.3,
+                                          .remove_edge = 0.05,
+                                          .toggle_edge = 0.05,
+                                          .resize_node = 0.15,
+                                          .channels = 0.1,
+                                          .activation = 0.05,
+                                          .add_edge_scale = 1,
+                                          .tries = 20};
+    static const genome_config limits = {.max_nodes = 12,
+                                         .max_edges = 30,
+                                         .max_kernel = 32,
+                                         .allowed_channels = {.count = 2, .values = {3, 8}},
+                                         .hidden_activation = HOX_ACTIVATION_TANH};
+    rng unused;
+    const mutation_context context = {&rates, &limits, innovations, &unused};
+    for (int i = 0; i < times; i++) {
+        hox_error error = HOX_ERROR_INIT;
+        mutation_record record;
+        must(mutate(g, &context, rng_stream(1, (uint32_t)i, 0, RNG_PURPOSE_WEIGHTS),
+                    rng_stream(1, (uint32_t)i, 0, RNG_PURPOSE_STRUCTURE), &record, &error),
+             &error);
+    }
+}
+
+void random_genomes(genome *genomes[RANDOM_GENOMES]) {
+    hox_error error = HOX_ERROR_INIT;
+    innovation_table *innovations = innovation_table_create(&error);
+    must(error.status, &error);
+    uint64_t first;
+    must(innovation_of_edge(innovations, GENOME_INPUT, GENOME_OUTPUT, &first, &error), &error);
+    for (int i = 0; i < RANDOM_GENOMES; i++) {
+        genomes[i] = line_genome(random_size, random_output, NULL);
+        mutate_often(&genomes[i], 1 + 4 * i, innovations);
+    }
+    genome *last = genomes[RANDOM_GENOMES - 1];
+    for (size_t i = 0; i < last->edge_count; i++)
+        if (last->edges[i].to == GENOME_OUTPUT) last->edges[i].is_enabled = false;
+    innovation_table_destroy(innovations);
+}
+
+void start_random(engine *self, int64_t lanes, int64_t batch_size) {
+    static float images[RANDOM_IMAGES * 3 * 12 * 12];
+    uint8_t labels[RANDOM_IMAGES];
+    random_images(1, sizeof images / sizeof *images, images);
+    for (size_t i = 0; i < RANDOM_IMAGES; i++)
+        labels[i] = images[i] > 0.6F;
+    engine_start(self, plugin_load("runtime_eager"), plugin_load("fitness_balanced_accuracy"),
+                 lanes, batch_size, random_size, RANDOM_IMAGES, images, labels);
+}
+
+bool result_equals(const evaluation_result *a, const evaluation_result *b) {
+    return a->reason == b->reason && memcmp(&a->fitness, &b->fitness, sizeof a->fitness) == 0 &&
+           memcmp(&a->metrics, &b->metrics, sizeof a->metrics) == 0 &&
+           memcmp(&a->facts, &b->facts, sizeof a->facts) == 0 &&
+           memcmp(a->structure_hash, b->structure_hash, sizeof a->structure_hash) == 0 &&
+           a->bytes_per_sample == b->bytes_per_sample && a->error.status == b->error.status &&
+           strcmp(a->error.message, b->error.message) == 0;
+}

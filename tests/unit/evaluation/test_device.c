@@ -1,0 +1,69 @@
+// test_device.c - which device an experiment gets, by kind, address or the best there is.
+#include "evaluation/device.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static const hox_device_info devices[] = {
+    {.kind = HOX_DEVICE_CPU, .score = 1, .address = "cpu"},
+    {.kind = HOX_DEVICE_CUDA, .score = 10, .address = "cuda:0"},
+    {.kind = HOX_DEVICE_CUDA, .score = 12, .address = "cuda:1"},
+    {.kind = HOX_DEVICE_CUDA, .score = 12, .address = "cuda:2"},
+    {.kind = HOX_DEVICE_OTHER, .score = 3, .address = "npu"},
+    {.kind = 99, .score = 2, .address = "new"},
+};
+static uint32_t device_total;
+
+static hox_status count_devices(const hox_host *host, uint32_t *count, hox_error *error) {
+    (void)host, (void)error;
+    *count = device_total;
+    return HOX_OK;
+}
+
+static hox_status describe(const hox_host *host, uint32_t device, hox_device_info *info,
+                           hox_error *error) {
+    (void)host;
+    if (device >= device_total) return hox_error_set(error, HOX_DEVICE, "no device %u", device);
+    *info = devices[device];
+    return HOX_OK;
+}
+
+static hox_status choose(const char *wanted, uint32_t *device, hox_error *error) {
+    static const hox_runtime_api api = {
+        .struct_size = sizeof api, .device_count = count_devices, .device_info = describe};
+    static const hox_plugin plugin = {.name = "double", .runtime = &api};
+    const instance runtime = {.plugin = &plugin};
+    hox_device_info info = {0};
+    *device = 99;
+    const hox_status status = device_choose(&runtime, wanted, device, &info, error);
+    if (status == HOX_OK) cr_expect_str_eq(info.address, devices[*device].address);
+    return status;
+}
+
+Test(device, is_chosen_by_kind_address_or_score) {
+    static const struct {
+        const char *wanted;
+        uint32_t device;
+    } rows[] = {{"auto", 2},   {"cpu", 0}, {"cuda", 2},  {"cuda:0", 1},
+                {"cuda:2", 3}, {"npu", 4}, {"other", 4}, {"new", 5}};
+    device_total = sizeof devices / sizeof *devices;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        hox_error error = HOX_ERROR_INIT;
+        uint32_t device;
+        cr_expect_eq(choose(rows[i].wanted, &device, &error), HOX_OK, "%s: %s", rows[i].wanted,
+                     error.message);
+        cr_expect_eq(device, rows[i].device, "%s", rows[i].wanted);
+    }
+}
+
+Test(device, that_is_missing_is_an_error_that_says_what_there_is) {
+    device_total = 2;
+    hox_error error = HOX_ERROR_INIT, none = HOX_ERROR_INIT;
+    uint32_t device;
+    cr_expect_eq(choose("cuda:1", &device, &error), HOX_DEVICE);
+    cr_expect(strstr(error.message, "double has no device \"cuda:1\""), "%s", error.message);
+    cr_expect(strstr(error.message, "cpu, cuda:0"), "%s", error.message);
+    device_total = 0;
+    cr_expect_eq(choose("auto", &device, &none), HOX_DEVICE);
+    cr_expect(strstr(none.message, "none"), "%s", none.message);
+}

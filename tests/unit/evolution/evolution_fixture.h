@@ -1,0 +1,22 @@
+// evolution_fixture.h - small evolutions: images of 1 x 4 x 4, settings at their defaults.
+#pragma once
+
+#include "evolution/evolution.h"
+#include "genome_fixture.h"
+
+typedef struct settings {
+    evolution_config evolution;
+    mutation_config mutation;
+    genome_config limits;
+} settings;
+
+settings default_settings(int64_t population_size);
+
+evolution *evolve_with(const settings *s, uint64_t seed);
+const population *ask(evolution *e);
+
+// A fitness of the genome alone, with ties.
+double toy_fitness(const genome *g);
+
+// Tells toy_fitness of everybody; the best of it.
+double tell_toy(evolution *e, const population *p);
