@@ -189,14 +189,19 @@ static float *sample_images(void) {
     return images;
 }
 
+static void need_samples(void) {
+    if (access(HOX_SHARED_DIR "/genomes", R_OK) == 0) return;
+    fputs("skipped: no sample topologies in " HOX_SHARED_DIR "/genomes\n", stderr);
+    cr_skip_test("no samples");
+}
+
 ParameterizedTestParameters(topologies, evolved_elsewhere_agree) {
     return index_params(RUNTIMES * TOPOLOGIES);
 }
 ParameterizedTest(size_t *row, topologies, evolved_elsewhere_agree) {
     const size_t runtime = *row / TOPOLOGIES;
     const char *name = sample_names[*row % TOPOLOGIES];
-    if (access(HOX_SHARED_DIR "/genomes", R_OK) != 0)
-        cr_skip_test("no sample topologies in " HOX_SHARED_DIR "/genomes");
+    need_samples();
     char path[4096];
     snprintf(path, sizeof path, HOX_SHARED_DIR "/genomes/%s.json", name);
     hox_error error = HOX_ERROR_INIT;

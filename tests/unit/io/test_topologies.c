@@ -21,9 +21,14 @@ static const struct {
     {"evolved_13", 6, 9, 6, 5, "1.72", 6363},
 };
 
+static void need_samples(void) {
+    if (access(HOX_SHARED_DIR "/genomes", R_OK) == 0) return;
+    fputs("skipped: no sample topologies in " HOX_SHARED_DIR "/genomes\n", stderr);
+    cr_skip_test("no samples");
+}
+
 static genome *load(const char *name, uint64_t seed) {
-    if (access(HOX_SHARED_DIR "/genomes", R_OK) != 0)
-        cr_skip_test("no sample topologies in " HOX_SHARED_DIR "/genomes");
+    need_samples();
     char path[4096];
     snprintf(path, sizeof path, HOX_SHARED_DIR "/genomes/%s.json", name);
     hox_error error = HOX_ERROR_INIT;
