@@ -25,7 +25,6 @@ static void keep(terminal *t, uint32_t level, const char *line) {
     fflush(t->log_file);
 }
 
-// One write, so that lines of several threads do not mix.
 static void show(terminal *t, uint32_t level, const char *line) {
     const bool has_color = t->has_color && *levels[level].word;
     fprintf(stderr, "%shox: %s%s%s%s\n", t->has_open_line ? "\r\033[K" : "",
@@ -37,8 +36,10 @@ static void show(terminal *t, uint32_t level, const char *line) {
 static void write_line(void *context, uint32_t level, const char *line) {
     terminal *t = context;
     if (level < HOX_LOG_ERROR || level > HOX_LOG_DEBUG) level = HOX_LOG_DEBUG;
+    pthread_mutex_lock(&t->mutex);
     keep(t, level, line);
     if (level <= t->shown_level) show(t, level, line);
+    pthread_mutex_unlock(&t->mutex);
 }
 
 bool terminal_hold_streams(void) {
@@ -56,6 +57,7 @@ bool terminal_open(terminal *t, bool is_quiet, bool is_verbose, const char *log_
                                    : is_verbose ? HOX_LOG_DEBUG
                                                 : HOX_LOG_INFO,
                     .is_terminal = isatty(STDERR_FILENO)};
+    pthread_mutex_init(&t->mutex, NULL);
     t->has_color = t->is_terminal && !(no_color && *no_color);
     t->log.level = log_file ? HOX_LOG_DEBUG : t->shown_level;
     if (!log_file) return true;
@@ -71,13 +73,17 @@ void terminal_close(terminal *t) {
     if (t->log_file && fclose(t->log_file) != 0)
         fprintf(stderr, "hox: the log file could not be written: %s\n", strerror(errno));
     t->log_file = NULL;
+    pthread_mutex_destroy(&t->mutex);
 }
 
 void terminal_progress(terminal *t, const char *line) {
+    pthread_mutex_lock(&t->mutex);
     keep(t, HOX_LOG_INFO, line);
-    if (t->shown_level < HOX_LOG_INFO) return;
-    fprintf(stderr, t->is_terminal ? "\r\033[K%s" : "%s\n", line);
-    t->has_open_line = t->is_terminal;
+    if (t->shown_level >= HOX_LOG_INFO) {
+        fprintf(stderr, t->is_terminal ? "\r\033[K%s" : "%s\n", line);
+        t->has_open_line = t->is_terminal;
+    }
+    pthread_mutex_unlock(&t->mutex);
 }
 
 void terminal_error(terminal *t, const char *format, ...) {
@@ -86,6 +92,5 @@ void terminal_error(terminal *t, const char *format, ...) {
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    keep(t, HOX_LOG_ERROR, line);
-    show(t, HOX_LOG_ERROR, line);
+    write_line(t, HOX_LOG_ERROR, line);
 }

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -12,8 +13,9 @@ typedef struct terminal {
     uint32_t shown_level; // of what reaches stderr; the log file gets all
     bool is_terminal;     // stderr is one
     bool has_color;
-    bool has_open_line; // a progress line stands without its end
-    FILE *log_file;     // NULL = none
+    bool has_open_line;    // a progress line stands without its end
+    FILE *log_file;        // NULL = none
+    pthread_mutex_t mutex; // lines come from any thread
 } terminal;
 
 // The next file opened would get the number of a closed standard stream, and our text with it:

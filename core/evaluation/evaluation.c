@@ -257,7 +257,10 @@ static void score_one(void *context, uint64_t item, uint32_t lane) {
     }
     if (status == HOX_OK) return;
     if (result->reason == EVALUATION_OK) result->reason = reason_of(status);
-    result->error.status = status; // a plugin may have set none
+    result->error.status = status;
+    if (!result->error.message[0]) // a plugin may say nothing
+        snprintf(result->error.message, sizeof result->error.message,
+                 "status %d, and the plugin did not say why", status);
     result->fitness = NAN;
     result->metrics = (hox_predictions){0};
 }

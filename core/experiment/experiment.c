@@ -11,7 +11,8 @@
 struct experiment {
     experiment_setup setup;
     experiment_config *config;
-    log_sink log; // forwards to setup.log and keeps warnings in events.jsonl
+    log_sink log;         // forwards to setup.log and keeps warnings in events.jsonl
+    json_t *early_events; // array: from before there was a folder
     session session;
     evolution *evolution;
     run_directory directory;
@@ -29,10 +30,20 @@ static void keep_line(void *context, uint32_t level, const char *line) {
     experiment *e = context;
     if (e->setup.log && level <= e->setup.log->level)
         e->setup.log->write(e->setup.log->context, level, line);
-    if (level > HOX_LOG_WARNING || !e->directory.path) return;
-    const char *kind = level == HOX_LOG_ERROR ? "error" : "warning";
-    (void)!run_directory_write_event(&e->directory,
-                                     json_pack("{s:s, s:s}", "event", kind, "message", line), NULL);
+    if (level > HOX_LOG_WARNING) return;
+    json_t *event = json_pack("{s:s, s:s}", "event", level == HOX_LOG_ERROR ? "error" : "warning",
+                              "message", line);
+    if (!e->directory.path)
+        json_array_append_new(e->early_events, event);
+    else if (run_directory_write_event(&e->directory, event, NULL) != HOX_OK && e->setup.log)
+        e->setup.log->write(e->setup.log->context, HOX_LOG_ERROR, "events.jsonl cannot be written");
+}
+
+// What the plugins say goes the same way.
+static void listen_to_plugins(experiment *e, const log_sink *log) {
+    instance *const plugins[] = {&e->config->dataset, &e->config->fitness, &e->config->runtime};
+    for (size_t i = 0; i < sizeof plugins / sizeof *plugins; i++)
+        plugins[i]->services.log = log;
 }
 
 static hox_status open_evolution(experiment *e, hox_error *error) {
@@ -51,6 +62,11 @@ static hox_status open_evolution(experiment *e, hox_error *error) {
 
 static hox_status open_directory(experiment *e, hox_error *error) {
     HOX_TRY(run_directory_create(&e->directory, e->config, e->setup.out, error));
+    size_t i;
+    json_t *event;
+    json_array_foreach(e->early_events, i, event) {
+        HOX_TRY(run_directory_write_event(&e->directory, json_incref(event), error));
+    }
     HOX_TRY(run_directory_write_config(&e->directory, e->config, error));
     return run_directory_write_run(&e->directory, &e->session, NULL, error);
 }
@@ -64,6 +80,8 @@ hox_status experiment_create(const experiment_setup *setup, experiment **out, ho
     e->log = (log_sink){.level = setup->log ? setup->log->level : HOX_LOG_WARNING,
                         .write = keep_line,
                         .context = e};
+    e->early_events = json_array();
+    listen_to_plugins(e, &e->log);
     e->start_ns = clock_ns();
     hox_status status = session_open(&e->session, e->config, setup->accounts, &e->log, error);
     if (status == HOX_OK) status = open_evolution(e, error);
@@ -80,7 +98,9 @@ void experiment_destroy(experiment *e) {
     genome_destroy(e->champion);
     evolution_destroy(e->evolution);
     session_close(&e->session);
+    listen_to_plugins(e, e->setup.log);
     run_directory_close(&e->directory);
+    json_decref(e->early_events);
     free(e->results);
     free(e->fitness);
     free(e);

@@ -24,7 +24,7 @@ static const hox_field task_fields[] = {
     HOX_REAL(task_config, decision_threshold, 0.0, -1e30, 1e30,
              "an image is positive where its logit is at least this"),
     HOX_INT(task_config, max_images, 0, 0, INT64_MAX,
-            "most images of each part, evenly taken; 0 = all"),
+            "most images of each part, every class in its share; 0 = all"),
 };
 static const hox_field stop_fields[] = {
     HOX_INT(stop_config, max_generations, 100, 1, 1000000000, "generations to evaluate"),

@@ -35,7 +35,8 @@ static json_t *hash_json(const uint64_t words[2]) {
 
 static bool is_empty(const char *path) {
     DIR *folder = opendir(path);
-    if (!folder) return errno == ENOENT;
+    if (!folder)
+        return errno == ENOENT || errno == ENOTDIR; // what is no folder is said when it is made
     bool empty = true;
     for (const struct dirent *entry; empty && (entry = readdir(folder));)
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;

@@ -86,6 +86,35 @@ static void deal_class(splits *s, uint64_t *indices, uint64_t count, const hox_r
     }
 }
 
+// Leaves at most most images (0 = all), chosen at random from each class in its share.
+static hox_status thin_part(splits *s, uint32_t part, const int32_t *classes, uint64_t most,
+                            uint64_t seed, hox_error *error) {
+    split_part *p = &s->parts[part];
+    const uint64_t all = p->count;
+    if (most == 0 || all <= most) return HOX_OK;
+    uint64_t *quotas = array_create(s->info.class_count, sizeof *quotas, error);
+    if (!quotas) return HOX_OUT_OF_HOST_MEMORY;
+    for (uint64_t i = 0; i < all; i++)
+        quotas[classes[p->indices[i]]]++;
+    uint64_t seen = 0, given = 0;
+    for (uint32_t class = 0; class < s->info.class_count; class ++) {
+        seen += quotas[class];
+        quotas[class] = seen * most / all - given;
+        given += quotas[class];
+    }
+    rng r = rng_stream(seed, 1, part, RNG_PURPOSE_SPLIT);
+    shuffle(p->indices, all, &r);
+    p->count = 0;
+    for (uint64_t i = 0; i < all; i++) {
+        uint64_t *quota = &quotas[classes[p->indices[i]]];
+        if (*quota == 0) continue;
+        --*quota;
+        p->indices[p->count++] = p->indices[i];
+    }
+    free(quotas);
+    return HOX_OK;
+}
+
 static void label_part(splits *s, uint32_t part, const int32_t *classes) {
     split_part *p = &s->parts[part];
     qsort(p->indices, p->count, sizeof *p->indices, by_index);
@@ -96,17 +125,11 @@ static void label_part(splits *s, uint32_t part, const int32_t *classes) {
     }
 }
 
-// Leaves at most most images, evenly spread.
-static void thin_part(split_part *p, uint64_t most) {
-    if (most == 0 || p->count <= most) return;
-    p->positive_count = 0;
-    for (uint64_t i = 0; i < most; i++) {
-        const uint64_t from = i * p->count / most; // never below i
-        p->indices[i] = p->indices[from];
-        p->labels[i] = p->labels[from];
-        p->positive_count += p->labels[i];
-    }
-    p->count = most;
+static hox_status finish_part(splits *s, uint32_t part, const int32_t *classes,
+                              const task_config *task, uint64_t seed, hox_error *error) {
+    HOX_TRY(thin_part(s, part, classes, (uint64_t)task->max_images, seed, error));
+    label_part(s, part, classes);
+    return HOX_OK;
 }
 
 static hox_status read_classes(splits *s, uint32_t source, uint64_t count, int32_t **classes,
@@ -125,8 +148,8 @@ static hox_status read_classes(splits *s, uint32_t source, uint64_t count, int32
     return HOX_OK;
 }
 
-static hox_status cut_train(splits *s, const hox_real_list *shares, uint64_t seed,
-                            hox_error *error) {
+static hox_status cut_train(splits *s, const task_config *task, uint64_t seed, hox_error *error) {
+    const hox_real_list *shares = &task->split_fractions;
     const uint64_t count = s->info.train_count;
     for (uint32_t part = 0; part < shares->count; part++)
         HOX_TRY(part_init(s, part, HOX_SPLIT_TRAIN, count, error));
@@ -141,21 +164,21 @@ static hox_status cut_train(splits *s, const hox_real_list *shares, uint64_t see
         deal_class(s, indices, members, shares, &r);
     }
     for (uint32_t part = 0; status == HOX_OK && part < shares->count; part++)
-        label_part(s, part, classes);
+        status = finish_part(s, part, classes, task, seed, error);
     free(classes);
     free(indices);
     return status;
 }
 
-static hox_status take_test(splits *s, hox_error *error) {
+static hox_status take_test(splits *s, const task_config *task, uint64_t seed, hox_error *error) {
     const uint64_t count = s->info.test_count;
     HOX_TRY(part_init(s, SPLIT_TEST, HOX_SPLIT_TEST, count, error));
     int32_t *classes;
     uint64_t *indices;
-    const hox_status status = read_classes(s, HOX_SPLIT_TEST, count, &classes, &indices, error);
+    hox_status status = read_classes(s, HOX_SPLIT_TEST, count, &classes, &indices, error);
     for (uint64_t i = 0; status == HOX_OK && i < count; i++)
         if (is_in_task(s, classes[i])) take(s, SPLIT_TEST, &i, 1);
-    if (status == HOX_OK) label_part(s, SPLIT_TEST, classes);
+    if (status == HOX_OK) status = finish_part(s, SPLIT_TEST, classes, task, seed, error);
     free(classes);
     free(indices);
     return status;
@@ -332,10 +355,8 @@ static hox_status cut(splits *s, const task_config *task, uint64_t seed, const l
         return hox_error_set(error, HOX_BAD_OPTION,
                              "/task/split_fractions: four numbers, but the dataset has a test "
                              "split of its own; give three");
-    HOX_TRY(cut_train(s, &task->split_fractions, seed, error));
-    if (s->info.test_count > 0) HOX_TRY(take_test(s, error));
-    for (uint32_t part = 0; part < SPLIT_COUNT; part++)
-        thin_part(&s->parts[part], (uint64_t)task->max_images);
+    HOX_TRY(cut_train(s, task, seed, error));
+    if (s->info.test_count > 0) HOX_TRY(take_test(s, task, seed, error));
     HOX_TRY(check_parts(s, log, error));
     return measure(s, error);
 }

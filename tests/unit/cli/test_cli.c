@@ -4,7 +4,6 @@
 #include "doubles.h"
 
 #include <criterion/criterion.h>
-#include <dirent.h>
 #include <unistd.h>
 
 static child self;
@@ -71,50 +70,7 @@ Test(cli, answers_wrong_words_with_one_line) {
     cr_expect_str_empty(self.out);
 }
 
-// ---- wrong experiments: tests/golden/cli/<case>/input.json and error, whose first line is the
-// exit code and whose others are a part of one line of stderr each ----
-
-static void check_golden(const char *name) {
-    char path[512], fragment[512];
-    snprintf(path, sizeof path, HOX_GOLDEN_DIR "/%s/input.json", name);
-    char *input = temp_read(path, NULL);
-    child_write(&self, "input.json", input);
-    snprintf(path, sizeof path, HOX_GOLDEN_DIR "/%s/error", name);
-    FILE *error = fopen(path, "r");
-    cr_assert_not_null(error, "%s", path);
-    int code;
-    cr_assert_eq(fscanf(error, "%d\n", &code), 1, "%s", path);
-    child_run(&self, WORDS("run", "input.json", "--out", "out"));
-    cr_expect_eq(self.code, code, "%s: %d, %s", name, self.code, self.err);
-    const char *line = self.err;
-    while (fgets(fragment, sizeof fragment, error)) {
-        fragment[strcspn(fragment, "\n")] = 0;
-        const char *found = strstr(line, fragment);
-        cr_expect(found && found < line + strcspn(line, "\n"), "%s: no \"%s\" in %s", name,
-                  fragment, line);
-        line += strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
-    }
-    cr_expect_str_empty(line, "%s: a line too many: %s", name, line);
-    cr_expect_str_empty(self.out, "%s", name);
-    char *out = temp_path(&self.folder, "out");
-    cr_expect_neq(access(out, F_OK), 0, "%s: left a folder", name);
-    free(out);
-    free(input);
-    fclose(error);
-}
-
-Test(cli, names_the_place_of_a_wrong_setting) {
-    DIR *folder = opendir(HOX_GOLDEN_DIR);
-    cr_assert_not_null(folder, HOX_GOLDEN_DIR);
-    int count = 0;
-    for (const struct dirent *entry; (entry = readdir(folder));)
-        if (entry->d_name[0] != '.') {
-            check_golden(entry->d_name);
-            count++;
-        }
-    closedir(folder);
-    cr_expect_geq(count, 10);
-}
+// ---- wrong experiments: tests/golden/wrong_inputs.json has the rest ----
 
 Test(cli, names_the_set_that_is_wrong) {
     static const struct {
