@@ -2,6 +2,7 @@
 #include "command.h"
 #include "result.h"
 
+#include "base/cpu.h"
 #include "io/contact_sheet.h"
 #include "plugin_host/catalog.h"
 #include "plugin_host/descriptor.h"
@@ -17,32 +18,10 @@
 
 // ---- the machine ----
 
-typedef struct cpu_feature {
-    const char *name;
-    bool is_there;
-} cpu_feature;
-
-enum { CPU_FEATURES = 5 };
-
-// The vector instructions runtimes ask for.
-static void list_cpu_features(cpu_feature features[CPU_FEATURES]) {
-    __builtin_cpu_init();
-    features[0] = (cpu_feature){"avx2", __builtin_cpu_supports("avx2")};
-    features[1] = (cpu_feature){"fma", __builtin_cpu_supports("fma")};
-    features[2] = (cpu_feature){"avx512f", __builtin_cpu_supports("avx512f")};
-    features[3] = (cpu_feature){"avx512vl", __builtin_cpu_supports("avx512vl")};
-    features[4] = (cpu_feature){"avx512bf16", __builtin_cpu_supports("avx512bf16")};
-}
-
 static json_t *cpu_json(void) {
-    cpu_feature features[CPU_FEATURES];
     cpu_set_t cores;
-    json_t *names = json_array();
-    list_cpu_features(features);
-    for (int i = 0; i < CPU_FEATURES; i++)
-        if (features[i].is_there) json_array_append_new(names, json_string(features[i].name));
     const int count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-    return json_pack("{s:i, s:o}", "cores", count, "features", names);
+    return json_pack("{s:i, s:s}", "cores", count, "instruction_set", cpu_instruction_set());
 }
 
 // A line of /proc/meminfo in bytes; -1 = unknown.
@@ -180,10 +159,8 @@ static void print_report(const json_t *report) {
     printf("hox %s on %s, kernel %s\n", text_at(report, "hox"),
            text_at(json_object_get(report, "system"), "machine"),
            text_at(json_object_get(report, "system"), "kernel"));
-    printf("CPU: %lld cores;", (long long)json_integer_value(json_object_get(cpu, "cores")));
-    json_array_foreach(json_object_get(cpu, "features"), i, item) {
-        printf(" %s", json_string_value(item));
-    }
+    printf("CPU: %lld cores, %s", (long long)json_integer_value(json_object_get(cpu, "cores")),
+           text_at(cpu, "instruction_set"));
     printf("\nmemory: %.1f GiB, %.1f GiB available\n", gib_at(memory, "total_bytes"),
            gib_at(memory, "available_bytes"));
     printf("plugins: %lld usable\n",

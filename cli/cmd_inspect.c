@@ -75,8 +75,9 @@ static void print_text(const inspection *i, const opening *o) {
     const hox_plan *p = &i->plan.view;
     printf("%s\n", o->genome_path);
     if (*o->run_path) printf("of the run %s\n", o->run_path);
-    printf("genome %llu, child of %llu, readout %s\n", (unsigned long long)g->id,
-           (unsigned long long)g->parent_id, readout_names[g->readout]);
+    printf("genome %llu, child of %llu and %llu, readout %s\n", (unsigned long long)g->id,
+           (unsigned long long)g->parent_ids[0], (unsigned long long)g->parent_ids[1],
+           readout_names[g->readout]);
     printf("nodes: %zu, %u run; edges: %zu, %zu enabled, %u run\n", g->node_count, p->node_count,
            g->edge_count, genome_enabled_edge_count(g), p->edge_count);
     if (!i->plan.has_path) puts("no path leads from input to output: its logit is always 0");
@@ -124,11 +125,12 @@ static json_t *edges_json(const inspection *i) {
 static json_t *inspection_json(const inspection *i, const opening *o) {
     const hox_plan *p = &i->plan.view;
     return json_pack(
-        "{s:s, s:s?, s:I, s:I, s:s, s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "file", o->genome_path,
-        "run", *o->run_path ? o->run_path : NULL, "id", (json_int_t)i->genome->id, "parent",
-        (json_int_t)i->genome->parent_id, "readout", readout_names[i->genome->readout], "has_path",
-        i->plan.has_path, "weights", (json_int_t)genome_weight_count(i->genome), "executed_weights",
-        (json_int_t)p->weight_count, "flops", (json_int_t)p->flops_per_sample, "bytes_per_sample",
+        "{s:s, s:s?, s:I, s:[I,I], s:s, s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "file", o->genome_path,
+        "run", *o->run_path ? o->run_path : NULL, "id", (json_int_t)i->genome->id, "parents",
+        (json_int_t)i->genome->parent_ids[0], (json_int_t)i->genome->parent_ids[1], "readout",
+        readout_names[i->genome->readout], "has_path", i->plan.has_path, "weights",
+        (json_int_t)genome_weight_count(i->genome), "executed_weights", (json_int_t)p->weight_count,
+        "flops", (json_int_t)p->flops_per_sample, "bytes_per_sample",
         (json_int_t)p->bytes_per_sample, "nodes", nodes_json(i), "edges", edges_json(i));
 }
 

@@ -10,11 +10,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // ---- the page ----
 
 static void print_row(const hox_field *row) {
-    json_t *value = row->type == HOX_FIELD_SEED ? json_string("drawn") : field_default(row);
+    json_t *value = field_default(row);
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     printf("| `%s` | %s | `%s` | %s |\n", row->name, schema_type_text(row).text, text ? text : "",
            row->help);
@@ -45,8 +46,11 @@ static void print_page(const catalog *plugins) {
          "`hox schema --markdown` prints.\n");
     for (size_t i = 0; i < settings_object_count; i++) {
         const settings_object *o = &settings_objects[i];
-        printf("## %s%s%s\n\n", *o->pointer ? "`" : "", *o->pointer ? o->pointer + 1 : "Top level",
-               *o->pointer ? "`" : "");
+        const setting_text section = setting_section(o);
+        if (*o->pointer)
+            printf("## `%.*s`\n\n", (int)strlen(section.text) - 1, section.text);
+        else
+            puts("## Top level\n");
         if (o->rows) {
             const field_table table = FIELD_TABLE(o->rows, *o->row_count);
             print_table(&table);

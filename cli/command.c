@@ -27,6 +27,13 @@ static const option run_options[] = {
     PLUGIN_PATH_OPTION,
     JSON_OPTION,
     END_OF_OPTIONS};
+static const option resume_options[] = {
+    SET_OPTION,
+    {"force", 'f', NULL, "even if data, plugins, machine or settings that change results differ",
+     false},
+    PLUGIN_PATH_OPTION,
+    JSON_OPTION,
+    END_OF_OPTIONS};
 static const option evaluate_options[] = {
     {"split", 's', "NAME", "refine, select, monitor or test (default: test)", false},
     {"experiment", 'e', "FILE", "the experiment, where GENOME does not lie in a run's folder",
@@ -52,7 +59,7 @@ static const option json_options[] = {JSON_OPTION, END_OF_OPTIONS};
 static const option no_options[] = {END_OF_OPTIONS};
 
 const option common_options[] = {
-    {"quiet", 'q', NULL, "only warnings and errors", false},
+    {"quiet", 'q', NULL, "no log but warnings and errors, and no progress", false},
     {"verbose", 'v', NULL, "every detail", false},
     {"log-file", 0, "FILE", "append every line of the log, with its time, to FILE", false},
     {"help", 'h', NULL, "show this help and end", false},
@@ -60,11 +67,13 @@ const option common_options[] = {
 
 const command commands[] = {
     {"run", "FILE", 1, 1, "evolve as an experiment file says", run_options, cmd_run},
+    {"resume", "RUN", 1, 1, "go on with a run that was stopped, or is to be longer", resume_options,
+     cmd_resume},
     {"evaluate", "GENOME|RUN", 1, 1, "measure a genome on a split of its experiment's data",
      evaluate_options, cmd_evaluate},
     {"inspect", "GENOME|RUN", 1, 1, "show what a genome, or a run's champion, is made of",
      json_options, cmd_inspect},
-    {"validate", "FILE", 1, 1, "check an experiment file without running it", validate_options,
+    {"validate", "FILE", 1, 1, "check an experiment file, but not its data", validate_options,
      cmd_validate},
     {"schema", "", 0, 0, "print the JSON Schema of experiment files", schema_options, cmd_schema},
     {"dataset info", "FILE", 1, 1, "show what an experiment's dataset holds", dataset_info_options,
@@ -145,6 +154,10 @@ static int unknown_command(int argc, char **argv) {
     nearest search = nearest_start(said);
     for (const command *c = commands; c->name; c++)
         nearest_offer(&search, c->name);
+    if (argv[1][0] == '-') {
+        fprintf(stderr, "hox: options stand behind the command: hox COMMAND %s\n", argv[1]);
+        return EXIT_USAGE;
+    }
     fprintf(stderr, "hox: there is no command \"%s\"", said);
     if (search.best) fprintf(stderr, "; did you mean \"%s\"?", search.best);
     fputs("; \"hox --help\" lists them\n", stderr);
@@ -157,7 +170,12 @@ static int run_command(const command *c, int argc, char **argv) {
     const int code = option_parse(argc, argv, &line);
     if (code >= 0) return code;
     if (command_line_has(&line, "help")) return help_command(c);
-    if (line.words.count < c->least || line.words.count > c->most) {
+    if (line.words.count > c->most) {
+        fprintf(stderr, "hox %s: unexpected word \"%s\"; a setting is changed by --set key=value\n",
+                c->name, line.words.items[c->most]);
+        return EXIT_USAGE;
+    }
+    if (line.words.count < c->least) {
         fprintf(stderr, "hox %s: expected %s; \"hox %s --help\" says more\n", c->name,
                 *c->words ? c->words : "no words", c->name);
         return EXIT_USAGE;
@@ -171,8 +189,17 @@ static int run_command(const command *c, int argc, char **argv) {
     return result;
 }
 
+// hox help COMMAND
+static int help_about(int argc, char **argv) {
+    if (argc == 2) return help_all(stdout);
+    for (const command *c = commands; c->name; c++)
+        if (match(c, argc - 1, argv + 1) > 0) return help_command(c);
+    return unknown_command(argc - 1, argv + 1);
+}
+
 static int dispatch(int argc, char **argv) {
     if (argc < 2) return help_all(stderr);
+    if (strcmp(argv[1], "help") == 0) return help_about(argc, argv);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return help_all(stdout);
     if (strcmp(argv[1], "--version") == 0) {
         printf("hox %s\nPlugin contract: draft %u.\n", HOX_VERSION_TEXT, HOX_ABI_DRAFT);

@@ -75,6 +75,7 @@ int cmd_evaluate(const command_line *line, terminal *t);
 int cmd_inspect(const command_line *line, terminal *t);
 int cmd_plugins_info(const command_line *line, terminal *t);
 int cmd_plugins_list(const command_line *line, terminal *t);
+int cmd_resume(const command_line *line, terminal *t);
 int cmd_run(const command_line *line, terminal *t);
 int cmd_schema(const command_line *line, terminal *t);
 int cmd_validate(const command_line *line, terminal *t);

@@ -40,8 +40,8 @@ static void print_settings(void) {
         for (uint32_t k = 0; o->rows && k < *o->row_count; k++) {
             json_t *value = field_default(&o->rows[k]);
             char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
-            printf("  %s%s%s = %s\n      %s\n", *o->pointer ? o->pointer + 1 : "",
-                   *o->pointer ? "." : "", o->rows[k].name, text ? text : "?", o->rows[k].help);
+            printf("  %s%s = %s\n      %s\n", setting_section(o).text, o->rows[k].name,
+                   text ? text : "?", o->rows[k].help);
             free(text);
             json_decref(value);
         }

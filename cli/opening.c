@@ -32,7 +32,12 @@ static void find_run_of(opening *o, const char *file) {
 
 int opening_open(opening *o, const char *word, terminal *t) {
     *o = (opening){0};
-    if (is_folder(word)) {
+    char inside[PATH_MAX];
+    if (is_folder(word) && snprintf(inside, PATH_MAX, "%s/genome.json", word) < PATH_MAX &&
+        access(inside, R_OK) == 0) { // the champion folder of a run
+        strcpy(o->genome_path, inside);
+        find_run_of(o, inside);
+    } else if (is_folder(word)) {
         take_run(o, word);
         if (!*o->run_path) {
             terminal_error(t, "%s: not a run's folder: it holds no config.resolved.json", word);
@@ -40,6 +45,10 @@ int opening_open(opening *o, const char *word, terminal *t) {
         }
         if (snprintf(o->genome_path, PATH_MAX, "%s/champion/genome.json", word) >= PATH_MAX)
             return EXIT_CONFIGURATION;
+        if (access(o->genome_path, F_OK) != 0) {
+            terminal_error(t, "%s: this run has no champion yet", word);
+            return EXIT_CONFIGURATION;
+        }
     } else {
         snprintf(o->genome_path, sizeof o->genome_path, "%s", word);
         find_run_of(o, word);

@@ -25,9 +25,10 @@ static void show_start(void *context, const experiment *e) {
     const log_sink *log = &p->terminal->log;
     const session *opened = experiment_session(e);
     const hox_device_info *device = evaluation_device(opened->evaluation);
-    log_line(log, HOX_LOG_INFO, "device %s (%s), runtime %s, %u lanes", device->address,
+    log_line(log, HOX_LOG_INFO, "device %s (%s), runtime %s, %u lanes, seed %llu", device->address,
              device->name, opened->config->runtime.plugin->name,
-             evaluation_lane_count(opened->evaluation));
+             evaluation_lane_count(opened->evaluation),
+             (unsigned long long)opened->config->head.seed);
     show_data(p->terminal, opened);
     log_line(log, HOX_LOG_INFO, "writing to %s", experiment_folder(e));
     p->start_ns = clock_ns();
@@ -36,14 +37,15 @@ static void show_start(void *context, const experiment *e) {
 static void show_generation(void *context, const experiment *e, const generation_record *r) {
     progress *p = context;
     const int64_t total = experiment_session(e)->config->stop.max_generations;
-    const double one = clock_seconds_since(p->start_ns) / (r->generation + 1);
+    const double one = clock_seconds_since(p->start_ns) / ++p->done_count;
     const double count = (double)(r->evaluated_count + r->failed_count);
     char line[200];
-    snprintf(line, sizeof line,
-             "generation %u/%lld  best %.4f  mean %.4f  monitor %.4f  %.1f genomes/s  %.0f s left",
-             r->generation + 1, (long long)total, r->best, r->mean, r->monitor,
-             r->evaluate_seconds > 0.0 ? count / r->evaluate_seconds : NAN,
-             one * (double)(total - r->generation - 1));
+    snprintf(
+        line, sizeof line,
+        "generation %u (%u/%lld)  best %.4f  mean %.4f  monitor %.4f  %.1f genomes/s  %.0f s left",
+        r->generation, r->generation + 1, (long long)total, r->best, r->mean, r->monitor,
+        r->evaluate_seconds > 0.0 ? count / r->evaluate_seconds : NAN,
+        one * (double)(total - r->generation - 1));
     terminal_progress(p->terminal, line);
 }
 

@@ -6,7 +6,8 @@
 
 typedef struct progress {
     terminal *terminal;
-    uint64_t start_ns; // of the first generation
+    uint64_t start_ns;   // of the first generation here
+    uint32_t done_count; // generations since
 } progress;
 
 experiment_observer progress_observer(progress *p); // takes p as context

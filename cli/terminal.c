@@ -51,14 +51,14 @@ bool terminal_hold_streams(void) {
 }
 
 bool terminal_open(terminal *t, bool is_quiet, bool is_verbose, const char *log_file) {
-    const char *no_color = getenv("NO_COLOR");
+    const char *no_color = getenv("NO_COLOR"), *kind = getenv("TERM");
     *t = (terminal){.log = {.write = write_line, .context = t},
                     .shown_level = is_quiet     ? HOX_LOG_WARNING
                                    : is_verbose ? HOX_LOG_DEBUG
                                                 : HOX_LOG_INFO,
                     .is_terminal = isatty(STDERR_FILENO)};
     pthread_mutex_init(&t->mutex, NULL);
-    t->has_color = t->is_terminal && !(no_color && *no_color);
+    t->has_color = t->is_terminal && !(no_color && *no_color) && kind && strcmp(kind, "dumb") != 0;
     t->log.level = log_file ? HOX_LOG_DEBUG : t->shown_level;
     if (!log_file) return true;
     t->log_file = fopen(log_file, "ae");
@@ -67,10 +67,15 @@ bool terminal_open(terminal *t, bool is_quiet, bool is_verbose, const char *log_
     return false;
 }
 
-void terminal_close(terminal *t) {
+void terminal_end_progress(terminal *t) {
     if (t->has_open_line) fputc('\n', stderr);
     t->has_open_line = false;
-    if (t->log_file && fclose(t->log_file) != 0)
+}
+
+void terminal_close(terminal *t) {
+    terminal_end_progress(t);
+    const bool is_log_lost = t->log_file && ferror(t->log_file);
+    if (t->log_file && (fclose(t->log_file) != 0 || is_log_lost))
         fprintf(stderr, "hox: the log file could not be written: %s\n", strerror(errno));
     t->log_file = NULL;
     pthread_mutex_destroy(&t->mutex);

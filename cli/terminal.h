@@ -31,5 +31,8 @@ void terminal_close(terminal *t);
 // quiet.
 void terminal_progress(terminal *t, const char *line);
 
+// Ends the line of progress; before results are printed.
+void terminal_end_progress(terminal *t);
+
 // "hox: error: line", whatever the level.
 void terminal_error(terminal *t, const char *format, ...) HOX_PRINTF(2, 3);

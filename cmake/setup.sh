@@ -18,6 +18,7 @@ declare -rA requirement=(
     [libgd-dev]="pkg-config --exists gdlib"
     [python3]="command -v python3"
     [libcriterion-dev]="pkg-config --exists criterion"
+    [strace]="command -v strace"
     [clang-format]="command -v clang-format"
     [dataset-fashion-mnist]="test -r /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz"
 )

@@ -58,6 +58,18 @@ static hox_status take_extends(document *d, const document_layer *layer, json_t 
     return *path ? HOX_OK : HOX_OUT_OF_HOST_MEMORY;
 }
 
+// Options belong to their plugin: where above names another one in a section, those of below go.
+static void drop_foreign_options(json_t *below, const json_t *above) {
+    const char *key;
+    json_t *section;
+    json_object_foreach(below, key, section) {
+        const char *old = json_string_value(json_object_get(section, "plugin"));
+        const char *chosen =
+            json_string_value(json_object_get(json_object_get(above, key), "plugin"));
+        if (old && chosen && strcmp(old, chosen) != 0) json_object_clear(section);
+    }
+}
+
 // Reads one file and puts what it extends under it. *path: the file to extend next, NULL = none.
 static hox_status load_layer(document *d, const char **path, hox_error *error) {
     document_layer *layer = &d->layers[d->layer_count];
@@ -73,6 +85,7 @@ static hox_status load_layer(document *d, const char **path, hox_error *error) {
     HOX_TRY(parse(layer, &root, error));
     const hox_status status = take_extends(d, layer, root, path, error);
     if (status == HOX_OK && d->root) { // what is above wins
+        drop_foreign_options(root, d->root);
         json_object_update_recursive(root, d->root);
         json_decref(d->root);
     }
@@ -106,7 +119,10 @@ static hox_status apply_set(document *d, const char *set, hox_error *error) {
         snprintf(key, sizeof key, "%.*s", (int)length, at);
         at += length;
         if (at == equals) {
-            if (json_object_set_new(object, key, parse_value(equals + 1)) == 0) return HOX_OK;
+            json_t *old = json_object_get(object, key), *value = parse_value(equals + 1);
+            if (strcmp(key, "plugin") == 0 && old && !json_equal(old, value))
+                json_object_clear(object); // options belong to their plugin
+            if (json_object_set_new(object, key, value) == 0) return HOX_OK;
             return hox_error_set(error, HOX_BAD_OPTION, "--set %s: not UTF-8", set);
         }
         at++;

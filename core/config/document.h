@@ -26,8 +26,9 @@ typedef struct document {
 } document;
 
 // path and sets are borrowed. "extends": "other.json" names a file relative to the one that says
-// it; objects are merged, all else is replaced. In a set, the value is JSON or, where it is none, a
-// string. Errors: IO, BAD_OPTION (file:line:column, or the set). [main]
+// it; objects are merged, all else is replaced; where a section names another "plugin", the options
+// of the old one go. In a set, the value is JSON or, where it is none, a string. Errors: IO,
+// BAD_OPTION (file:line:column, or the set). [main]
 hox_status document_load(document *d, const char *path, const char *const *sets, size_t set_count,
                          hox_error *error) HOX_MUST_CHECK;
 void document_deinit(document *d); // {0} too

@@ -154,6 +154,10 @@ static hox_status read_seed(const hox_field *row, const json_t *value, const cha
 
 static hox_status read_list(const hox_field *row, const json_t *value, const char *pointer,
                             void *place, const field_reader *reader) {
+    if (json_is_string(value))
+        return problem_add(reader->problems, pointer,
+                           "expected an array, like [1, 2], not the text \"%.40s\"",
+                           json_string_value(value));
     if (!json_is_array(value)) return problem_add(reader->problems, pointer, "expected an array");
     const size_t count = json_array_size(value);
     if (count > HOX_LIST_CAPACITY)

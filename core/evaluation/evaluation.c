@@ -25,6 +25,7 @@ struct evaluation {
     const instance *fitness;
     double threshold;
     uint64_t batch_size; // images in a chunk: a multiple of the runtime's
+    uint32_t runtime_flags;
     hox_device_info device;
     hox_runtime *runtime;
     thread_pool *pool;
@@ -49,6 +50,7 @@ static hox_status open_runtime(evaluation *e, const evaluation_config *config,
                          error));
     hox_runtime_caps caps = {.struct_size = sizeof caps};
     e->api->caps(e->runtime, &caps);
+    e->runtime_flags = caps.flags;
     const uint64_t multiple = caps.batch_multiple ? caps.batch_multiple : 1;
     const uint64_t wanted = (uint64_t)config->eval_batch_size;
     e->batch_size = wanted < multiple ? multiple : wanted / multiple * multiple;
@@ -95,6 +97,10 @@ const hox_device_info *evaluation_device(const evaluation *e) {
 
 uint32_t evaluation_lane_count(const evaluation *e) {
     return thread_pool_lane_count(e->pool);
+}
+
+uint32_t evaluation_runtime_flags(const evaluation *e) {
+    return e->runtime_flags;
 }
 
 // ---- splits ----
@@ -263,6 +269,15 @@ static void score_one(void *context, uint64_t item, uint32_t lane) {
                  "status %d, and the plugin did not say why", status);
     result->fitness = NAN;
     result->metrics = (hox_predictions){0};
+}
+
+hox_status evaluation_check(const evaluation *e, const genome *g, hox_error *error) {
+    plan p;
+    HOX_TRY(plan_init(&p, g, error));
+    const hox_status status =
+        p.has_path ? e->api->check_plan(e->runtime, &p.view, HOX_PRECISION_FP32, error) : HOX_OK;
+    plan_deinit(&p);
+    return status;
 }
 
 hox_status evaluation_score(evaluation *e, const genome *const *genomes, size_t genome_count,

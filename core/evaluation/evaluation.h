@@ -45,6 +45,7 @@ void evaluation_destroy(evaluation *e);
 
 const hox_device_info *evaluation_device(const evaluation *e);
 uint32_t evaluation_lane_count(const evaluation *e);
+uint32_t evaluation_runtime_flags(const evaluation *e); // set of HOX_RUNTIME_*
 
 // Room for count images of c x h x w on the device; then write them, fp32 (n,C,H,W), and set the
 // labels. [main]
@@ -55,6 +56,10 @@ hox_status evaluation_split_write(evaluation *e, evaluation_split *split, uint64
                                   uint64_t count, const float *images,
                                   hox_error *error) HOX_MUST_CHECK;
 void evaluation_split_deinit(evaluation *e, evaluation_split *split); // {0} too
+
+// Whether the runtime can evaluate this genome at all. Errors: UNSUPPORTED, naming node or edge of
+// the plan. [main]
+hox_status evaluation_check(const evaluation *e, const genome *g, hox_error *error) HOX_MUST_CHECK;
 
 // results[i] belongs to genomes[i]. A genome that fails is a result, not an error. Errors:
 // DEVICE_LOST (no genome is blamed), OUT_OF_HOST_MEMORY. [main]

@@ -7,37 +7,28 @@
 
 struct evolution {
     evolution_config config;
-    mutation_config mutation;
     genome_config limits;
     uint64_t seed;
     map_size input;
-    innovation_table *innovations;
-    uint64_t next_id;
-    uint32_t generation;
-    population current; // empty before the first ask
-    bool is_told;       // current has its fitness
+    evolution_state state;
 };
 
 static uint32_t larger(uint32_t a, uint32_t b) {
     return a > b ? a : b;
 }
 
-hox_status evolution_create(const evolution_config *config, const mutation_config *mutation,
-                            const genome_config *limits, uint64_t seed, map_size input,
-                            evolution **out, hox_error *error) {
+hox_status evolution_create(const evolution_config *config, const genome_config *limits,
+                            uint64_t seed, map_size input, evolution **out, hox_error *error) {
     *out = NULL;
     evolution *e = array_create(1, sizeof *e, error);
     if (!e) return HOX_OUT_OF_HOST_MEMORY;
-    *e = (evolution){.config = *config,
-                     .mutation = *mutation,
-                     .limits = *limits,
-                     .seed = seed,
-                     .input = input,
-                     .next_id = 1,
-                     .innovations = innovation_table_create(error)};
+    *e = (evolution){.config = *config, .limits = *limits, .seed = seed, .input = input};
+    e->state.next_id = 1;
+    e->state.innovations = innovation_table_create(error);
+    species_set_init(&e->state.species, &config->species);
     if (e->limits.max_kernel == 0)
         e->limits.max_kernel = larger(32, larger(input.height, input.width));
-    if (!e->innovations) {
+    if (!e->state.innovations) {
         evolution_destroy(e);
         return HOX_OUT_OF_HOST_MEMORY;
     }
@@ -45,53 +36,92 @@ hox_status evolution_create(const evolution_config *config, const mutation_confi
     return HOX_OK;
 }
 
+void evolution_state_deinit(evolution_state *state) {
+    population_deinit(&state->population);
+    species_set_deinit(&state->species);
+    innovation_table_destroy(state->innovations);
+    *state = (evolution_state){0};
+}
+
 void evolution_destroy(evolution *e) {
     if (!e) return;
-    population_deinit(&e->current);
-    innovation_table_destroy(e->innovations);
+    evolution_state_deinit(&e->state);
     free(e);
 }
 
+static hox_status reproduce(evolution *e, const reproduction *how, population *next,
+                            hox_error *error) {
+    evolution_state *s = &e->state;
+    if (s->population.count == 0) return reproduce_start(how, e->input, next, error);
+    HOX_TRY(
+        species_draw_representatives(&s->species, &s->population, e->seed, how->generation, error));
+    return reproduce_next(how, &s->population, &s->species, next, error);
+}
+
 hox_status evolution_ask(evolution *e, const population **generation, hox_error *error) {
-    *generation = &e->current;
-    const bool is_first = e->current.count == 0;
-    if (!is_first && !e->is_told) return HOX_OK;
+    evolution_state *s = &e->state;
+    *generation = &s->population;
+    const bool is_first = s->population.count == 0;
+    if (!is_first && !s->is_told) return HOX_OK;
     const reproduction how = {.config = &e->config,
-                              .mutation = &e->mutation,
                               .limits = &e->limits,
-                              .innovations = e->innovations,
+                              .innovations = s->innovations,
                               .seed = e->seed,
-                              .generation = is_first ? 0 : e->generation + 1,
-                              .next_id = &e->next_id};
+                              .generation = is_first ? 0 : s->generation + 1,
+                              .next_id = &s->next_id};
     population next;
-    if (is_first)
-        HOX_TRY(reproduce_start(&how, e->input, &next, error));
-    else
-        HOX_TRY(reproduce_next(&how, &e->current, &next, error));
-    population_deinit(&e->current);
-    e->current = next;
-    e->generation = how.generation;
-    e->is_told = false;
-    return HOX_OK;
+    HOX_TRY(reproduce(e, &how, &next, error));
+    lineage_note_survivors(&s->lineage, &s->population);
+    lineage_note_children(&s->lineage, &next);
+    population_deinit(&s->population);
+    s->population = next;
+    s->generation = how.generation;
+    s->is_told = false;
+    return species_assign(&s->species, &s->population, &e->config, s->generation, error);
+}
+
+static const individual *fittest(const population *p) {
+    const individual *best = p->items;
+    for (size_t i = 1; i < p->count; i++)
+        if (individual_is_fitter(&p->items[i], best)) best = &p->items[i];
+    return best;
+}
+
+static void note_best(evolution_state *s) {
+    const individual *best = fittest(&s->population);
+    if (!best->has_fitness || (s->has_best && best->fitness <= s->best_fitness)) return;
+    s->has_best = true;
+    s->best_fitness = best->fitness;
+    lineage_note_best(&s->lineage, best);
 }
 
 void evolution_tell(evolution *e, const double *fitness) {
-    for (size_t i = 0; i < e->current.count; i++) {
-        individual *one = &e->current.items[i];
+    evolution_state *s = &e->state;
+    if (s->population.count == 0) return; // nothing was asked for
+    for (size_t i = 0; i < s->population.count; i++) {
+        individual *one = &s->population.items[i];
         one->has_fitness = isfinite(fitness[i]);
         one->fitness = one->has_fitness ? fitness[i] : 0.0;
     }
-    e->is_told = true;
+    s->is_told = true;
+    species_note_fitness(&s->species, &s->population, s->generation);
+    note_best(s);
 }
 
 uint32_t evolution_generation(const evolution *e) {
-    return e->generation;
+    return e->state.generation;
 }
 
 const individual *evolution_champion(const evolution *e) {
-    if (!e->is_told || e->current.count == 0) return NULL;
-    const individual *best = &e->current.items[0];
-    for (size_t i = 1; i < e->current.count; i++)
-        if (individual_is_fitter(&e->current.items[i], best)) best = &e->current.items[i];
-    return best;
+    return e->state.is_told ? fittest(&e->state.population) : NULL;
+}
+
+const evolution_state *evolution_state_of(const evolution *e) {
+    return &e->state;
+}
+
+void evolution_restore(evolution *e, evolution_state *state) {
+    evolution_state_deinit(&e->state);
+    e->state = *state;
+    *state = (evolution_state){0};
 }

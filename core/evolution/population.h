@@ -6,7 +6,10 @@
 typedef struct individual {
     genome *genome;        // owned by the population
     mutation_record birth; // all zero for the first generation and for elites
+    bool is_crossover;     // has two parents
     bool is_elite;         // came unchanged from the generation before
+    bool is_parent;        // may have children in the next
+    uint32_t species_id;   // 0 = not yet known
     bool has_fitness;      // false: not evaluated, or evaluation failed
     double fitness;        // finite where has_fitness
 } individual;

@@ -3,10 +3,10 @@
 
 #include "evolution/evolution_config.h"
 #include "evolution/population.h"
+#include "evolution/species.h"
 
 typedef struct reproduction {
     const evolution_config *config;
-    const mutation_config *mutation;
     const genome_config *limits; // max_kernel resolved
     innovation_table *innovations;
     uint64_t seed;
@@ -20,8 +20,10 @@ typedef struct reproduction {
 hox_status reproduce_start(const reproduction *how, map_size input, population *children,
                            hox_error *error) HOX_MUST_CHECK;
 
-// The champion of parents in slot 0, unchanged; behind it mutated copies of parents
-// drawn uniformly from the fittest. Slot by slot in order, so the numbers of new edges and nodes do
-// not depend on threads. Errors: OUT_OF_HOST_MEMORY. [main]
-hox_status reproduce_next(const reproduction *how, const population *parents, population *children,
-                          hox_error *error) HOX_MUST_CHECK;
+// Each species that may go on gets children by its shared fitness: first its champion, unchanged,
+// if it has champion_kept_from members or holds the champion of all; then children of one or two of
+// its fittest. Where no species may go on, all are children of the champion. Slot by slot in order,
+// so the numbers of new edges and nodes do not depend on threads. Marks in parents who may have
+// children. Errors: OUT_OF_HOST_MEMORY. [main]
+hox_status reproduce_next(const reproduction *how, population *parents, const species_set *set,
+                          population *children, hox_error *error) HOX_MUST_CHECK;

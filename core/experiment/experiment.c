@@ -2,41 +2,56 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "experiment/brightness.h"
+#include "experiment/checkpoint.h"
+#include "experiment/resumption.h"
+#include "experiment/scoring.h"
 
+#include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct experiment {
     experiment_setup setup;
     experiment_config *config;
-    log_sink log;         // forwards to setup.log and keeps warnings in events.jsonl
-    json_t *early_events; // array: from before there was a folder
+    log_sink log;                 // forwards to setup.log and keeps warnings in events.jsonl
+    pthread_mutex_t events_mutex; // lines come from any thread
+    json_t *early_events;         // array: from before there was a folder
     session session;
     evolution *evolution;
     run_directory directory;
-    evaluation_result *results; // one per individual
-    double *fitness;            // likewise
-    genome *champion;           // of all generations, by monitor; NULL before the first
-    double champion_monitor;
+    scoring scoring;
+    double *fitness;         // one per individual
+    genome *champion;        // of all generations, by monitor; NULL before the first
+    double champion_monitor; // -inf where monitor failed
+    double best_fitness;     // of all generations, on select
+    uint32_t improved_generation;
     run_result result;
+    double earlier_seconds; // of this run in other processes
     uint64_t start_ns;
+    uint64_t saved_ns;    // when the last checkpoint was written
+    uint32_t saved_count; // generations it holds
+    uint64_t lines;       // in metrics.jsonl: one a generation
 };
 
-// ---- setting up ----
+// ---- what is said ----
 
 static void keep_line(void *context, uint32_t level, const char *line) {
     experiment *e = context;
     if (e->setup.log && level <= e->setup.log->level)
         e->setup.log->write(e->setup.log->context, level, line);
     if (level > HOX_LOG_WARNING) return;
+    pthread_mutex_lock(&e->events_mutex);
     json_t *event = json_pack("{s:s, s:s}", "event", level == HOX_LOG_ERROR ? "error" : "warning",
                               "message", line);
-    if (!e->directory.path)
+    if (e->directory.events.descriptor < 0)
         json_array_append_new(e->early_events, event);
     else if (run_directory_write_event(&e->directory, event, NULL) != HOX_OK && e->setup.log)
         e->setup.log->write(e->setup.log->context, HOX_LOG_ERROR, "events.jsonl cannot be written");
+    pthread_mutex_unlock(&e->events_mutex);
 }
 
 // What the plugins say goes the same way.
@@ -46,28 +61,170 @@ static void listen_to_plugins(experiment *e, const log_sink *log) {
         plugins[i]->services.log = log;
 }
 
-static hox_status open_evolution(experiment *e, hox_error *error) {
-    const experiment_config *c = e->config;
-    const hox_dataset_info *info = &e->session.splits.info;
-    const size_t count = (size_t)c->evolution.population_size;
-    e->results = array_create(count, sizeof *e->results, error);
-    e->fitness = array_create(count, sizeof *e->fitness, error);
-    if (!e->results || !e->fitness) return HOX_OUT_OF_HOST_MEMORY;
-    const map_size input = {info->channels, info->height, info->width};
-    HOX_TRY(evolution_create(&c->evolution, &c->mutation, &c->genome, c->head.seed, input,
-                             &e->evolution, error));
-    const population *first; // what cannot start fails here, before there is a folder
-    return evolution_ask(e->evolution, &first, error);
-}
-
-static hox_status open_directory(experiment *e, hox_error *error) {
-    HOX_TRY(run_directory_create(&e->directory, e->config, e->setup.out, error));
+static hox_status write_early_events(experiment *e, hox_error *error) {
     size_t i;
     json_t *event;
     json_array_foreach(e->early_events, i, event) {
         HOX_TRY(run_directory_write_event(&e->directory, json_incref(event), error));
     }
-    HOX_TRY(run_directory_write_config(&e->directory, e->config, error));
+    return HOX_OK;
+}
+
+// ---- setting up ----
+
+static hox_status open_evolution(experiment *e, hox_error *error) {
+    const experiment_config *c = e->config;
+    const hox_dataset_info *info = &e->session.splits.info;
+    const size_t count = (size_t)c->evolution.population_size;
+    HOX_TRY(scoring_init(&e->scoring, count, error));
+    e->fitness = array_create(count, sizeof *e->fitness, error);
+    if (!e->fitness) return HOX_OUT_OF_HOST_MEMORY;
+    const map_size input = {info->channels, info->height, info->width};
+    HOX_TRY(evolution_create(&c->evolution, &c->genome, c->head.seed, input, &e->evolution, error));
+    const population *first; // what cannot start fails here, before there is a folder
+    HOX_TRY(evolution_ask(e->evolution, &first, error));
+    hox_error why = HOX_ERROR_INIT;
+    const hox_status status = evaluation_check(e->session.evaluation, first->items[0].genome, &why);
+    if (status == HOX_OK) return HOX_OK;
+    return hox_error_set(
+        error, status == HOX_UNSUPPORTED ? HOX_BAD_OPTION : status,
+        "/dataset: images of %u x %u: the first network cannot be evaluated: %.300s", info->height,
+        info->width, why.message);
+}
+
+static hox_status start_fresh(experiment *e, hox_error *error) {
+    HOX_TRY(run_directory_create(&e->directory, e->config, e->setup.out, error));
+    return write_early_events(e, error);
+}
+
+// ---- going on ----
+
+// A JSON file of the run's folder; NULL where it is not there or is no JSON.
+static json_t *read_json(const experiment *e, const char *name) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", e->directory.path, name);
+    return json_load_file(path, 0, NULL);
+}
+
+static void restore_run(experiment *e, run_state *run) {
+    e->result.generation_count = run->result.generation_count;
+    e->result.champion_id = run->result.champion_id;
+    e->result.champion_generation = run->result.champion_generation;
+    e->result.champion_facts = run->result.champion_facts;
+    memcpy(e->result.fitness, run->result.fitness, sizeof e->result.fitness);
+    memcpy(e->result.balanced_accuracy, run->result.balanced_accuracy,
+           sizeof e->result.balanced_accuracy);
+    e->champion = run->champion;
+    e->champion_monitor = run->champion_monitor;
+    e->scoring.evaluation_count = run->evaluation_count;
+    e->improved_generation = run->improved_generation;
+    e->saved_count = run->result.generation_count;
+    e->lines = run->metrics_lines;
+}
+
+// Takes up the newest valid checkpoint; without one the run starts over, in its folder.
+static hox_status restore(experiment *e, hox_error *error) {
+    char folder[PATH_MAX];
+    uint64_t metrics_lines, genomes_lines;
+    run_state run;
+    evolution_state state;
+    hox_error why = HOX_ERROR_INIT;
+    snprintf(folder, sizeof folder, "%s/checkpoint", e->directory.path);
+    run_directory_count_lines(&e->directory, &metrics_lines, &genomes_lines);
+    const hox_status status =
+        checkpoint_load(folder, metrics_lines, genomes_lines, &e->log, &run, &state, &why);
+    if (status == HOX_CORRUPT && !e->setup.is_forced) // starting over drops what is there
+        return hox_error_set(error, status, "%s; --force starts the run over", why.message);
+    if (status == HOX_NOT_FOUND || status == HOX_CORRUPT) {
+        log_line(&e->log, HOX_LOG_WARNING, "%s; the run starts over", why.message);
+        return run_directory_continue(&e->directory, 0, 0, error);
+    }
+    if (status != HOX_OK) return hox_error_set(error, status, "%s", why.message);
+    if (state.population.count != e->scoring.count) {
+        genome_destroy(run.champion);
+        evolution_state_deinit(&state);
+        return hox_error_set(
+            error, HOX_BAD_OPTION,
+            "/evolution/population_size: the run goes on with as many genomes as it has");
+    }
+    e->best_fitness = state.has_best ? state.best_fitness : -INFINITY;
+    evolution_restore(e->evolution, &state);
+    restore_run(e, &run);
+    HOX_TRY(run_directory_continue(&e->directory, run.metrics_lines, run.genomes_lines, error));
+    return e->champion ? run_directory_write_champion(&e->directory, e->champion, error) : HOX_OK;
+}
+
+static void restore_times(experiment *e) {
+    json_t *json = read_json(e, "checkpoint/volatile.json");
+    e->earlier_seconds = json_number_value(json_object_get(json, "elapsed_seconds"));
+    json_decref(json);
+}
+
+static double number_at(const json_t *json, const char *section, const char *key) {
+    const json_t *value = json_object_get(json_object_get(json, section), key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static bool has_reached_limit(const experiment *e);
+
+// What a run that ended well says of test stays as it is while nothing is added.
+static void restore_ending(experiment *e, const json_t *old_run) {
+    const json_t *result = json_object_get(old_run, "result");
+    const double on_test = number_at(result, "fitness", split_names[SPLIT_TEST]);
+    const bool has_ended =
+        json_is_object(result) && json_integer_value(json_object_get(result, "stop_signal")) == 0;
+    if (!has_ended) return;
+    if (!has_reached_limit(e)) {
+        if (!isnan(on_test))
+            log_line(&e->log, HOX_LOG_WARNING,
+                     "the test split was measured once at the end of this run; it will be measured "
+                     "again at the new end");
+        return;
+    }
+    if (isnan(on_test) && e->session.splits.parts[SPLIT_TEST].count > 0) return; // it failed there
+    e->result.had_ended = true;
+    e->result.fitness[SPLIT_TEST] = on_test;
+    e->result.balanced_accuracy[SPLIT_TEST] =
+        number_at(result, "balanced_accuracy", split_names[SPLIT_TEST]);
+    e->result.brightness_test = json_is_number(json_object_get(result, "brightness_test"))
+                                    ? json_number_value(json_object_get(result, "brightness_test"))
+                                    : NAN;
+}
+
+static hox_status go_on(experiment *e, hox_error *error) {
+    json_t *run = read_json(e, "run.json"), *config = read_json(e, "config.resolved.json");
+    hox_status status =
+        resumption_check(&e->session, run, config, e->setup.is_forced, &e->log, error);
+    if (status == HOX_OK) status = restore(e, error);
+    if (status == HOX_OK) status = write_early_events(e, error);
+    if (status == HOX_OK) {
+        restore_times(e);
+        restore_ending(e, run);
+        if (!e->result.had_ended) // it may go on with other settings
+            status = run_directory_write_config(&e->directory, e->config, error);
+    }
+    json_decref(run);
+    json_decref(config);
+    return status;
+}
+
+// ---- setting up, all of it ----
+
+static void clear_result(run_result *r) {
+    *r = (run_result){.brightness_test = NAN};
+    for (uint32_t part = 0; part < SPLIT_COUNT; part++)
+        r->fitness[part] = r->balanced_accuracy[part] = NAN;
+}
+
+static hox_status open_all(experiment *e, hox_error *error) {
+    if (e->setup.is_resumed) HOX_TRY(run_directory_open(&e->directory, e->setup.out, error));
+    HOX_TRY(session_open(&e->session, e->config, e->setup.accounts, &e->log, error));
+    HOX_TRY(open_evolution(e, error));
+    if (e->setup.is_resumed)
+        HOX_TRY(go_on(e, error));
+    else
+        HOX_TRY(start_fresh(e, error));
+    if (e->result.had_ended) return HOX_OK;
     return run_directory_write_run(&e->directory, &e->session, NULL, error);
 }
 
@@ -75,17 +232,20 @@ hox_status experiment_create(const experiment_setup *setup, experiment **out, ho
     *out = NULL;
     experiment *e = array_create(1, sizeof *e, error);
     if (!e) return HOX_OUT_OF_HOST_MEMORY;
-    e->setup = *setup;
-    e->config = setup->config;
-    e->log = (log_sink){.level = setup->log ? setup->log->level : HOX_LOG_WARNING,
-                        .write = keep_line,
-                        .context = e};
-    e->early_events = json_array();
+    *e = (experiment){.setup = *setup,
+                      .config = setup->config,
+                      .log = {.level = setup->log ? setup->log->level : HOX_LOG_WARNING,
+                              .write = keep_line,
+                              .context = e},
+                      .early_events = json_array(),
+                      .directory = RUN_DIRECTORY_CLOSED,
+                      .best_fitness = -INFINITY,
+                      .start_ns = clock_ns(),
+                      .saved_ns = clock_ns()};
+    pthread_mutex_init(&e->events_mutex, NULL);
+    clear_result(&e->result);
     listen_to_plugins(e, &e->log);
-    e->start_ns = clock_ns();
-    hox_status status = session_open(&e->session, e->config, setup->accounts, &e->log, error);
-    if (status == HOX_OK) status = open_evolution(e, error);
-    if (status == HOX_OK) status = open_directory(e, error);
+    const hox_status status = open_all(e, error);
     if (status == HOX_OK)
         *out = e;
     else
@@ -98,42 +258,55 @@ void experiment_destroy(experiment *e) {
     genome_destroy(e->champion);
     evolution_destroy(e->evolution);
     session_close(&e->session);
-    listen_to_plugins(e, e->setup.log);
+    scoring_deinit(&e->scoring);
     run_directory_close(&e->directory);
+    listen_to_plugins(e, e->setup.log);
+    pthread_mutex_destroy(&e->events_mutex);
     json_decref(e->early_events);
-    free(e->results);
     free(e->fitness);
     free(e);
 }
 
 // ---- a generation ----
 
-static hox_status evaluate(experiment *e, const population *p, hox_error *error) {
-    const genome **genomes = array_create(p->count, sizeof *genomes, error);
-    if (!genomes) return HOX_OUT_OF_HOST_MEMORY;
-    for (size_t i = 0; i < p->count; i++)
-        genomes[i] = p->items[i].genome;
-    const hox_status status =
-        session_score(&e->session, SPLIT_SELECT, genomes, p->count, e->results, error);
-    free(genomes);
-    for (size_t i = 0; i < p->count && status == HOX_OK; i++)
-        e->fitness[i] = e->results[i].fitness;
-    return status;
-}
-
-static void count_up(const experiment *e, const population *p, generation_record *record) {
+static void count_up(experiment *e, const population *p, generation_record *record) {
     double sum = 0.0;
     record->best = record->mean = NAN;
     for (size_t i = 0; i < p->count; i++) {
-        if (e->results[i].reason != EVALUATION_OK) {
+        const evaluation_result *r = &e->scoring.results[i];
+        e->fitness[i] = r->fitness;
+        if (r->reason != EVALUATION_OK) {
             record->failed_count++;
             continue;
         }
         record->evaluated_count++;
-        sum += e->fitness[i];
-        if (!(record->best >= e->fitness[i])) record->best = e->fitness[i];
+        sum += r->fitness;
+        if (!(record->best >= r->fitness)) record->best = r->fitness;
     }
     if (record->evaluated_count > 0) record->mean = sum / (double)record->evaluated_count;
+    record->evaluation_total = e->scoring.evaluation_count;
+}
+
+static hox_status write_failure(experiment *e, uint32_t generation, uint64_t id,
+                                const evaluation_result *r, hox_error *error) {
+    return run_directory_write_event(
+        &e->directory,
+        json_pack("{s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:I}", "event", "genome_failed",
+                  "generation", (json_int_t)generation, "genome", (json_int_t)id, "reason",
+                  evaluation_reasons[r->reason], "message", r->error.message, "bytes_per_sample",
+                  (json_int_t)r->bytes_per_sample, "bytes_requested",
+                  (json_int_t)r->error.bytes_requested, "bytes_available",
+                  (json_int_t)r->error.bytes_available),
+        error);
+}
+
+static void say_failure(const experiment *e, uint32_t generation, uint64_t id,
+                        const evaluation_result *r) {
+    log_line(e->setup.log, HOX_LOG_WARNING, "generation %u: genome %llu has no fitness (%s): %s%s",
+             generation, (unsigned long long)id, evaluation_reasons[r->reason], r->error.message,
+             r->reason == EVALUATION_OOM
+                 ? "; lower evaluation.eval_batch_size or raise evaluation.gpu_vram_cap_bytes"
+                 : "");
 }
 
 // Each failure is a line in events.jsonl; the log gets the first of a generation and how many there
@@ -142,26 +315,10 @@ static hox_status report_failures(experiment *e, const population *p,
                                   const generation_record *record, hox_error *error) {
     const evaluation_result *first = NULL;
     for (size_t i = 0; i < p->count; i++) {
-        const evaluation_result *r = &e->results[i];
+        const evaluation_result *r = &e->scoring.results[i];
         if (r->reason == EVALUATION_OK) continue;
-        const unsigned long long id = p->items[i].genome->id;
-        HOX_TRY(run_directory_write_event(
-            &e->directory,
-            json_pack("{s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:I}", "event", "genome_failed",
-                      "generation", (json_int_t)record->generation, "genome", (json_int_t)id,
-                      "reason", evaluation_reasons[r->reason], "message", r->error.message,
-                      "bytes_per_sample", (json_int_t)r->bytes_per_sample, "bytes_requested",
-                      (json_int_t)r->error.bytes_requested, "bytes_available",
-                      (json_int_t)r->error.bytes_available),
-            error));
-        if (!first)
-            log_line(
-                e->setup.log, HOX_LOG_WARNING,
-                "generation %u: genome %llu has no fitness (%s): %s%s", record->generation, id,
-                evaluation_reasons[r->reason], r->error.message,
-                r->reason == EVALUATION_OOM
-                    ? "; lower evaluation.eval_batch_size or raise evaluation.gpu_vram_cap_bytes"
-                    : "");
+        HOX_TRY(write_failure(e, record->generation, p->items[i].genome->id, r, error));
+        if (!first) say_failure(e, record->generation, p->items[i].genome->id, r);
         first = first ? first : r;
     }
     if (record->failed_count > 1)
@@ -179,11 +336,11 @@ static hox_status report_failures(experiment *e, const population *p,
 static hox_status score_champion(experiment *e, const population *p, generation_record *record,
                                  hox_error *error) {
     const individual *best = evolution_champion(e->evolution);
-    const size_t index = (size_t)(best - p->items);
+    const evaluation_result *on_select = &e->scoring.results[best - p->items];
     const genome *const genomes[] = {best->genome};
     evaluation_result on_monitor;
     record->champion_id = best->genome->id;
-    record->champion_facts = e->results[index].facts;
+    record->champion_facts = on_select->facts;
     HOX_TRY(session_score(&e->session, SPLIT_MONITOR, genomes, 1, &on_monitor, error));
     record->monitor = on_monitor.fitness;
     if (on_monitor.reason != EVALUATION_OK)
@@ -200,20 +357,37 @@ static hox_status score_champion(experiment *e, const population *p, generation_
     r->champion_id = copy->id;
     r->champion_generation = record->generation;
     r->champion_facts = record->champion_facts;
-    r->fitness[SPLIT_SELECT] = e->results[index].fitness;
-    r->balanced_accuracy[SPLIT_SELECT] = e->results[index].metrics.balanced_accuracy;
+    r->fitness[SPLIT_SELECT] = on_select->fitness;
+    r->balanced_accuracy[SPLIT_SELECT] = on_select->metrics.balanced_accuracy;
     r->fitness[SPLIT_MONITOR] = on_monitor.fitness;
     r->balanced_accuracy[SPLIT_MONITOR] = on_monitor.metrics.balanced_accuracy;
     return run_directory_write_champion(&e->directory, e->champion, error);
 }
 
-static bool is_done(const experiment *e) {
+static void note_improvement(experiment *e, const generation_record *record) {
+    if (!(record->best > e->best_fitness)) return;
+    e->best_fitness = record->best;
+    e->improved_generation = record->generation;
+}
+
+static double elapsed_seconds(const experiment *e) {
+    return e->earlier_seconds + clock_seconds_since(e->start_ns);
+}
+
+// At least one generation, whatever the limits.
+static bool has_reached_limit(const experiment *e) {
     const stop_config *stop = &e->config->stop;
-    if (e->result.generation_count >= stop->max_generations) return true;
-    if (e->result.generation_count > 0 && stop->max_wall_seconds > 0.0 &&
-        clock_seconds_since(e->start_ns) >= stop->max_wall_seconds)
-        return true;
-    return e->setup.stop_signal && atomic_load(e->setup.stop_signal) != 0;
+    const uint32_t count = e->result.generation_count;
+    if (count == 0) return false;
+    return count >= stop->max_generations || e->best_fitness >= stop->target_fitness ||
+           (stop->patience > 0 && count - 1 - e->improved_generation >= stop->patience) ||
+           (stop->max_evaluations > 0 &&
+            e->scoring.evaluation_count >= (uint64_t)stop->max_evaluations) ||
+           (stop->max_wall_seconds > 0.0 && elapsed_seconds(e) >= stop->max_wall_seconds);
+}
+
+static bool is_done(const experiment *e) {
+    return (e->setup.stop_signal && atomic_load(e->setup.stop_signal) != 0) || has_reached_limit(e);
 }
 
 // Seconds since *mark, which moves to now.
@@ -223,15 +397,70 @@ static double lap(uint64_t *mark) {
     return (double)(now - before) * 1e-9;
 }
 
+// ---- checkpoints ----
+
+static hox_status write_times(experiment *e, hox_error *error) {
+    char path[PATH_MAX], text[64];
+    snprintf(path, sizeof path, "%s/checkpoint/volatile.json", e->directory.path);
+    snprintf(text, sizeof text, "{\"elapsed_seconds\": %.9f}\n", elapsed_seconds(e));
+    return file_write(path, text, strlen(text), error);
+}
+
+static hox_status save(experiment *e, hox_error *error) {
+    const evolution_state *state = evolution_state_of(e->evolution);
+    const run_state run = {.seed = e->config->head.seed,
+                           .result = e->result,
+                           .champion = e->champion,
+                           .champion_monitor = e->champion_monitor,
+                           .evaluation_count = e->scoring.evaluation_count,
+                           .improved_generation = e->improved_generation,
+                           .metrics_lines = e->lines,
+                           .genomes_lines = e->lines * state->population.count};
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s/checkpoint", e->directory.path);
+    HOX_TRY(run_directory_sync(&e->directory, error)); // the state counts on these lines
+    HOX_TRY(checkpoint_save(folder, &run, state, error));
+    return write_times(e, error);
+}
+
+// A save that fails is said, and tried again when the next is due.
+static void try_to_save(experiment *e) {
+    hox_error why = HOX_ERROR_INIT;
+    if (e->result.generation_count == 0 || e->saved_count == e->result.generation_count) return;
+    e->saved_ns = clock_ns();
+    if (save(e, &why) == HOX_OK) {
+        e->saved_count = e->result.generation_count;
+        log_line(&e->log, HOX_LOG_DEBUG, "checkpoint after generation %u written",
+                 evolution_generation(e->evolution));
+        return;
+    }
+    e->result.has_failed_save = true;
+    log_line(&e->log, HOX_LOG_WARNING, "no checkpoint after generation %u: %s",
+             e->result.generation_count, why.message);
+}
+
+static bool is_save_due(const experiment *e) {
+    const run_config *run = &e->config->run;
+    const uint32_t since = e->result.generation_count - e->saved_count;
+    return (run->checkpoint_every > 0 && since >= run->checkpoint_every) ||
+           (run->checkpoint_minutes > 0.0 &&
+            clock_seconds_since(e->saved_ns) >= 60.0 * run->checkpoint_minutes);
+}
+
+// ---- a generation, all of it ----
+
 static hox_status write_generation(experiment *e, const population *p, generation_record *record,
                                    uint64_t *mark, hox_error *error) {
-    HOX_TRY(run_directory_write_genomes(&e->directory, record->generation, p, e->results, error));
+    HOX_TRY(run_directory_write_genomes(&e->directory, record->generation, p, e->scoring.results,
+                                        error));
     record->write_seconds = lap(mark);
     e->result.evaluate_seconds += record->evaluate_seconds;
     e->result.evolve_seconds += record->evolve_seconds;
-    e->result.write_seconds += record->write_seconds;
     HOX_TRY(run_directory_write_metrics(&e->directory, record, error));
+    e->lines++;
     e->result.generation_count++;
+    if (is_save_due(e)) try_to_save(e);
+    e->result.write_seconds += record->write_seconds + lap(mark);
     const experiment_observer *observer = e->setup.observer;
     if (observer && observer->generation_done)
         observer->generation_done(observer->context, e, record);
@@ -243,11 +472,17 @@ static hox_status run_generation(experiment *e, hox_error *error) {
     uint64_t mark = clock_ns();
     HOX_TRY(evolution_ask(e->evolution, &p, error));
     generation_record record = {.generation = evolution_generation(e->evolution),
+                                .species_count = evolution_state_of(e->evolution)->species.count,
                                 .evolve_seconds = lap(&mark)};
-    HOX_TRY(evaluate(e, p, error));
+    HOX_TRY(scoring_run(&e->scoring, &e->session, p, error));
     count_up(e, p, &record);
     HOX_TRY(report_failures(e, p, &record, error));
+    log_line(&e->log, HOX_LOG_DEBUG,
+             "generation %u: %zu species, %llu genomes evaluated so far, %.3f s to breed",
+             record.generation, record.species_count, (unsigned long long)record.evaluation_total,
+             record.evolve_seconds);
     evolution_tell(e->evolution, e->fitness);
+    note_improvement(e, &record);
     HOX_TRY(score_champion(e, p, &record, error));
     record.evaluate_seconds = lap(&mark);
     return write_generation(e, p, &record, &mark, error);
@@ -276,30 +511,31 @@ static hox_status score_test(experiment *e, hox_error *error) {
 // The test split is for runs that ended well; the others may go on.
 static hox_status finish(experiment *e, bool ended_well, hox_error *error) {
     uint64_t mark = clock_ns();
-    if (e->setup.stop_signal) e->result.stop_signal = atomic_load(e->setup.stop_signal);
     hox_status status = HOX_OK;
+    if (e->setup.stop_signal) e->result.stop_signal = atomic_load(e->setup.stop_signal);
+    e->result.lineage = evolution_state_of(e->evolution)->lineage;
+    if (ended_well) try_to_save(e);
+    e->result.write_seconds += lap(&mark);
     if (e->champion && ended_well && e->result.stop_signal == 0) status = score_test(e, error);
     e->result.evaluate_seconds += lap(&mark);
-    HOX_TRY(jsonl_sync(&e->directory.metrics, error));
-    HOX_TRY(jsonl_sync(&e->directory.genomes, error));
-    HOX_TRY(jsonl_sync(&e->directory.events, error));
-    e->result.write_seconds += lap(&mark);
+    HOX_TRY(run_directory_sync(&e->directory, error));
+    HOX_TRY(write_times(e, error)); // a limit that has passed stays so
     e->result.total_seconds = clock_seconds_since(e->start_ns);
     HOX_TRY(run_directory_write_run(&e->directory, &e->session, &e->result, error));
     return status;
 }
 
 hox_status experiment_run(experiment *e, run_result *result, hox_error *error) {
-    for (uint32_t part = 0; part < SPLIT_COUNT; part++)
-        e->result.fitness[part] = e->result.balanced_accuracy[part] = NAN;
-    e->result.brightness_test = NAN;
     const experiment_observer *observer = e->setup.observer;
     if (observer && observer->started) observer->started(observer->context, e);
-    hox_status status = HOX_OK;
+    hox_status status = HOX_OK, finished = HOX_OK;
     while (status == HOX_OK && !is_done(e))
         status = run_generation(e, error);
     hox_error last = HOX_ERROR_INIT; // what ended the run is worth more than what comes after
-    const hox_status finished = status == HOX_OK ? finish(e, true, error) : finish(e, false, &last);
+    if (e->result.had_ended)
+        e->result.lineage = evolution_state_of(e->evolution)->lineage;
+    else
+        finished = status == HOX_OK ? finish(e, true, error) : finish(e, false, &last);
     *result = e->result;
     return status == HOX_OK ? finished : status;
 }

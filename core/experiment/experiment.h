@@ -18,9 +18,11 @@ typedef struct experiment_setup {
     experiment_config *config; // borrowed; stays where it is
     ledger *accounts;          // the one the configuration's plugins use
     const char *out;           // the run's folder; NULL = a new one below config->run.out
+    bool is_resumed;           // out holds a run that goes on
+    bool is_forced;            // although something that changes results has changed
     const log_sink *log;
     const experiment_observer *observer;
-    const atomic_int *stop_signal; // not 0: finish the generation, write, end
+    const atomic_int *stop_signal; // not 0: finish the generation, save, end
 } experiment_setup;
 
 // Opens dataset and runtime, cuts the splits, uploads select and monitor, makes the folder. Errors:

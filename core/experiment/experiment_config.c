@@ -5,7 +5,7 @@
 
 static const hox_field head_fields[] = {
     HOX_TEXT(experiment_head, name, "run", "begins the name of the run's folder"),
-    HOX_SEED(experiment_head, seed, "of all random choices; drawn where it is missing"),
+    HOX_SEED(experiment_head, seed, "of all random choices; drawn where the file does not say it"),
 };
 static const hox_field dataset_fields[] = {
     HOX_TEXT(plugin_choice, plugin, "idx", "dataset plugin, by name or by the path of its file"),
@@ -28,11 +28,21 @@ static const hox_field task_fields[] = {
 };
 static const hox_field stop_fields[] = {
     HOX_INT(stop_config, max_generations, 100, 1, 1000000000, "generations to evaluate"),
+    HOX_INT(stop_config, max_evaluations, 0, 0, INT64_MAX,
+            "ends after the generation in which so many genomes have been evaluated; 0 = no limit"),
+    HOX_INT(stop_config, patience, 0, 0, 1000000000,
+            "ends after so many generations without a better fitness on select; 0 = no limit"),
+    HOX_REAL(stop_config, target_fitness, 1e300, -1e300, 1e300,
+             "ends after the generation whose champion reaches this on select"),
     HOX_REAL(stop_config, max_wall_seconds, 0.0, 0.0, 1e9,
              "ends after the generation in which this passes; 0 = no limit"),
 };
 static const hox_field run_fields[] = {
     HOX_TEXT(run_config, out, "runs", "folder that gets a new folder for each run"),
+    HOX_INT(run_config, checkpoint_every, 1, 0, 1000000000,
+            "generations between checkpoints; 0 = only where the run ends"),
+    HOX_REAL(run_config, checkpoint_minutes, 0.0, 0.0, 1e6,
+             "minutes after which a checkpoint is due all the same; 0 = never"),
 };
 
 #define COUNT(rows) static const uint32_t rows##_count = sizeof(rows) / sizeof *(rows)
@@ -54,11 +64,22 @@ const settings_object settings_objects[] = {
     {"/runtime", NULL, NULL, 0, HOX_KIND_RUNTIME},
     OBJECT("/genome", genome_fields, &genome_field_count, genome, 0),
     OBJECT("/evolution", evolution_fields, &evolution_field_count, evolution, 0),
-    OBJECT("/evolution/mutation", mutation_fields, &mutation_field_count, mutation, 0),
+    OBJECT("/evolution/mutation", mutation_fields, &mutation_field_count, evolution.mutation, 0),
+    OBJECT("/evolution/species", species_fields, &species_field_count, evolution.species, 0),
+    OBJECT("/evolution/distance", distance_fields, &distance_field_count, evolution.distance, 0),
     OBJECT("/stop", stop_fields, &stop_fields_count, stop, 0),
     OBJECT("/run", run_fields, &run_fields_count, run, 0),
 };
 const size_t settings_object_count = sizeof settings_objects / sizeof *settings_objects;
+
+setting_text setting_section(const settings_object *o) {
+    setting_text t = {""};
+    if (!*o->pointer) return t;
+    snprintf(t.text, sizeof t.text, "%s.", o->pointer + 1);
+    for (char *slash; (slash = strchr(t.text, '/'));)
+        *slash = '.';
+    return t;
+}
 
 enum { MOST_SECTIONS = 2 * sizeof settings_objects / sizeof *settings_objects };
 
@@ -99,7 +120,7 @@ static size_t list_sections(experiment_config *c, field_section sections[MOST_SE
 static const char *name_at(const json_t *root, const char *section, const char *key,
                            const char *fallback) {
     const char *name = json_string_value(json_object_get(json_object_get(root, section), key));
-    return name && *name ? name : fallback;
+    return name ? name : fallback;
 }
 
 static hox_status open_one(instance *i, uint32_t kind, const char *name, const char *pointer,
@@ -108,10 +129,11 @@ static hox_status open_one(instance *i, uint32_t kind, const char *name, const c
     const hox_plugin *plugin;
     const char *path;
     hox_error why = HOX_ERROR_INIT;
-    hox_status status =
-        catalog_open(plugins, kind, name, document_folder_of(d, pointer), &plugin, &path, &why);
+    hox_status status = catalog_open(plugins, kind, name, document_folder_of(d, pointer), log,
+                                     &plugin, &path, &why);
     if (status == HOX_OK) status = instance_init(i, plugin, path, log, accounts, &why);
     if (status != HOX_OK) problem_add(problems, pointer, "%s", why.message);
+    if (status == HOX_OK) log_line(log, HOX_LOG_DEBUG, "plugin %s from %s", plugin->name, path);
     return status;
 }
 
@@ -166,7 +188,10 @@ static void check_rates(const mutation_config *m, problem_list *problems) {
 
 static hox_status check_whole(const experiment_config *c, problem_list *problems) {
     check_fractions(&c->task.split_fractions, problems);
-    check_rates(&c->mutation, problems);
+    check_rates(&c->evolution.mutation, problems);
+    if (c->evolution.species.threshold_least > c->evolution.species.threshold_most)
+        problem_add(problems, "/evolution/species/threshold_least", "%g is above threshold_most %g",
+                    c->evolution.species.threshold_least, c->evolution.species.threshold_most);
     if (c->genome.output_size.count != 3)
         problem_add(problems, "/genome/output_size", "expected channels, height and width");
     if (c->genome.allowed_channels.count == 0)
@@ -181,7 +206,11 @@ static hox_status check_whole(const experiment_config *c, problem_list *problems
 
 static hox_status draw_seed(const document *d, uint64_t *seed, hox_error *error) {
     if (json_object_get(d->root, "seed")) return HOX_OK;
-    if (getrandom(seed, sizeof *seed, 0) == sizeof *seed) return HOX_OK;
+    uint32_t drawn; // few digits: JSON readers that know only doubles keep them
+    if (getrandom(&drawn, sizeof drawn, 0) == sizeof drawn) {
+        *seed = drawn;
+        return HOX_OK;
+    }
     return hox_error_set(error, HOX_INTERNAL, "no seed could be drawn; give one: --set seed=1");
 }
 

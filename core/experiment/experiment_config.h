@@ -6,7 +6,6 @@
 #include "config/field.h"
 #include "evaluation/evaluation_config.h"
 #include "evolution/evolution_config.h"
-#include "genome/mutate.h"
 #include "plugin_host/catalog.h"
 #include "plugin_host/instance.h"
 
@@ -19,11 +18,16 @@ typedef struct task_config {
 
 typedef struct stop_config {
     int64_t max_generations;
+    int64_t max_evaluations; // genomes; 0 = no limit
+    int64_t patience;        // generations without a better fitness on select; 0 = no limit
+    double target_fitness;   // on select
     double max_wall_seconds; // 0 = no limit
 } stop_config;
 
 typedef struct run_config {
-    const char *out; // folder that gets a new folder for each run
+    const char *out;           // folder that gets a new folder for each run
+    int64_t checkpoint_every;  // generations; 0 = only at the end
+    double checkpoint_minutes; // also after so many; 0 = not
 } run_config;
 
 typedef struct plugin_choice {
@@ -42,7 +46,6 @@ typedef struct experiment_config {
     evaluation_config evaluation;
     genome_config genome;
     evolution_config evolution;
-    mutation_config mutation;
     stop_config stop;
     run_config run;
     instance dataset, fitness, runtime; // opened files with their options filled
@@ -58,6 +61,13 @@ typedef struct settings_object {
     size_t offset;        // of the struct the rows fill, in experiment_config
     uint32_t plugin_kind; // HOX_KIND_*, 0 = none
 } settings_object;
+
+// "evolution.mutation." of an object: what stands before a setting's name on the command line; ""
+// for the root.
+typedef struct setting_text {
+    char text[64];
+} setting_text;
+setting_text setting_section(const settings_object *o);
 
 extern const settings_object settings_objects[]; // in the order they are printed
 extern const size_t settings_object_count;

@@ -1,5 +1,6 @@
 #include "experiment/run_directory.h"
 
+#include "base/cpu.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "io/genome_json.h"
@@ -7,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <hox/version.h>
 #include <limits.h>
 #include <math.h>
@@ -33,19 +35,25 @@ static json_t *hash_json(const uint64_t words[2]) {
 
 // ---- the folder ----
 
-static bool is_empty(const char *path) {
+// All that a run leaves which is killed before its settings are there.
+static bool is_of_a_start(const char *name) {
+    return strcmp(name, "lock") == 0 || strcmp(name, "config.resolved.json.tmp") == 0;
+}
+
+static bool is_unused(const char *path) {
     DIR *folder = opendir(path);
     if (!folder)
         return errno == ENOENT || errno == ENOTDIR; // what is no folder is said when it is made
-    bool empty = true;
-    for (const struct dirent *entry; empty && (entry = readdir(folder));)
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    bool unused = true;
+    for (const struct dirent *entry; unused && (entry = readdir(folder));)
+        unused = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                 is_of_a_start(entry->d_name);
     closedir(folder);
-    return empty;
+    return unused;
 }
 
 static hox_status use_folder(const char *path, hox_error *error) {
-    if (!is_empty(path))
+    if (!is_unused(path))
         return hox_error_set(error, HOX_IO,
                              "%s: holds something already; a run needs a folder of its own", path);
     return file_make_folders(path, error);
@@ -71,7 +79,27 @@ static hox_status make_new_folder(const experiment_config *config, char *path, s
     return hox_error_set(error, HOX_IO, "%.300s: cannot make: %s", path, strerror(errno));
 }
 
-static hox_status create(run_directory *d, const experiment_config *config, const char *out,
+static hox_status make_folder_in(const run_directory *d, const char *name, hox_error *error) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", d->path, name);
+    return file_make_folders(path, error);
+}
+
+// Held until the descriptor is closed, or the process ends in whatever way; also over NFS.
+static hox_status take_lock(run_directory *d, hox_error *error) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/lock", d->path);
+    d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (d->lock < 0)
+        return hox_error_set(error, HOX_IO, "%s: cannot open: %s", path, strerror(errno));
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(d->lock, F_SETLK, &whole) == 0) return HOX_OK;
+    fcntl(d->lock, F_GETLK, &whole);
+    return hox_error_set(error, HOX_IO, "%s: another process (%d) is at work in this folder",
+                         d->path, (int)whole.l_pid);
+}
+
+static hox_status create(run_directory *d, experiment_config *config, const char *out,
                          hox_error *error) {
     char path[PATH_MAX], file[PATH_MAX + 16];
     if (out) {
@@ -82,8 +110,11 @@ static hox_status create(run_directory *d, const experiment_config *config, cons
     }
     d->path = strdup(path);
     if (!d->path) return no_memory(error);
-    snprintf(file, sizeof file, "%s/champion", path);
-    HOX_TRY(file_make_folders(file, error));
+    HOX_TRY(take_lock(d, error));
+    HOX_TRY(use_folder(path, error)); // still: another run may have come and gone
+    HOX_TRY(run_directory_write_config(d, config, error));
+    HOX_TRY(make_folder_in(d, "champion", error));
+    HOX_TRY(make_folder_in(d, "checkpoint", error));
     snprintf(file, sizeof file, "%s/metrics.jsonl", path);
     HOX_TRY(jsonl_create(&d->metrics, file, error));
     snprintf(file, sizeof file, "%s/genomes.jsonl", path);
@@ -92,9 +123,9 @@ static hox_status create(run_directory *d, const experiment_config *config, cons
     return jsonl_create(&d->events, file, error);
 }
 
-hox_status run_directory_create(run_directory *d, const experiment_config *config, const char *out,
+hox_status run_directory_create(run_directory *d, experiment_config *config, const char *out,
                                 hox_error *error) {
-    *d = (run_directory){NULL, JSONL_CLOSED, JSONL_CLOSED, JSONL_CLOSED};
+    *d = RUN_DIRECTORY_CLOSED;
     const hox_status status = create(d, config, out, error);
     if (status != HOX_OK) run_directory_close(d);
     return status;
@@ -105,8 +136,45 @@ void run_directory_close(run_directory *d) {
     jsonl_close(&d->metrics);
     jsonl_close(&d->genomes);
     jsonl_close(&d->events);
+    if (d->lock >= 0) close(d->lock);
     free(d->path);
-    *d = (run_directory){NULL, JSONL_CLOSED, JSONL_CLOSED, JSONL_CLOSED};
+    *d = RUN_DIRECTORY_CLOSED;
+}
+
+hox_status run_directory_open(run_directory *d, const char *path, hox_error *error) {
+    *d = RUN_DIRECTORY_CLOSED;
+    d->path = strdup(path);
+    if (!d->path) return no_memory(error);
+    const hox_status status = take_lock(d, error);
+    if (status != HOX_OK) run_directory_close(d);
+    return status;
+}
+
+void run_directory_count_lines(const run_directory *d, uint64_t *metrics, uint64_t *genomes) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/metrics.jsonl", d->path);
+    *metrics = jsonl_count(path);
+    snprintf(path, sizeof path, "%s/genomes.jsonl", d->path);
+    *genomes = jsonl_count(path);
+}
+
+hox_status run_directory_continue(run_directory *d, uint64_t metrics, uint64_t genomes,
+                                  hox_error *error) {
+    char path[PATH_MAX];
+    HOX_TRY(make_folder_in(d, "champion", error));
+    HOX_TRY(make_folder_in(d, "checkpoint", error));
+    snprintf(path, sizeof path, "%s/metrics.jsonl", d->path);
+    HOX_TRY(jsonl_reopen(&d->metrics, path, metrics, error));
+    snprintf(path, sizeof path, "%s/genomes.jsonl", d->path);
+    HOX_TRY(jsonl_reopen(&d->genomes, path, genomes, error));
+    snprintf(path, sizeof path, "%s/events.jsonl", d->path);
+    return jsonl_reopen(&d->events, path, UINT64_MAX, error);
+}
+
+hox_status run_directory_sync(run_directory *d, hox_error *error) {
+    HOX_TRY(jsonl_sync(&d->metrics, error));
+    HOX_TRY(jsonl_sync(&d->genomes, error));
+    return jsonl_sync(&d->events, error);
 }
 
 // Takes the reference.
@@ -149,26 +217,38 @@ static json_t *by_split_json(const double values[SPLIT_COUNT]) {
     return json;
 }
 
+static json_t *lineage_json(const lineage *l) {
+    json_t *json = json_object();
+    for (uint32_t i = 0; i < LINEAGE_COUNT; i++)
+        json_object_set_new(
+            json, lineage_names[i],
+            json_pack("{s:I, s:I, s:I}", "children", (json_int_t)l->rows[i].children, "survived",
+                      (json_int_t)l->rows[i].survived, "best", (json_int_t)l->rows[i].best));
+    return json;
+}
+
 static json_t *result_json(const run_result *r) {
     if (!r) return json_null();
-    return json_pack(
-        "{s:I, s:I, s:I, s:o, s:o, s:o, s:i, s:f}", "champion", (json_int_t)r->champion_id,
-        "champion_generation", (json_int_t)r->champion_generation, "generations",
-        (json_int_t)r->generation_count, "fitness", by_split_json(r->fitness), "balanced_accuracy",
-        by_split_json(r->balanced_accuracy), "brightness_test", real_or_null(r->brightness_test),
-        "stop_signal", r->stop_signal, "total_seconds", r->total_seconds);
+    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:i, s:f}", "champion",
+                     (json_int_t)r->champion_id, "champion_generation",
+                     (json_int_t)r->champion_generation, "generations",
+                     (json_int_t)r->generation_count, "fitness", by_split_json(r->fitness),
+                     "balanced_accuracy", by_split_json(r->balanced_accuracy), "brightness_test",
+                     real_or_null(r->brightness_test), "operators", lineage_json(&r->lineage),
+                     "stop_signal", r->stop_signal, "total_seconds", r->total_seconds);
 }
 
 json_t *run_json(const session *s, const run_result *result, hox_error *error) {
     experiment_config *config = s->config;
     const hox_device_info *device = evaluation_device(s->evaluation);
-    json_t *json = json_pack(
-        "{s:s, s:I, s:o, s:o, s:o, s:{s:s, s:s}, s:i, s:o, s:o}", "hox", HOX_VERSION_TEXT,
-        "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime", plugin_json(&config->runtime),
-        "dataset_plugin", plugin_json(&config->dataset), "fitness_plugin",
-        plugin_json(&config->fitness), "device", "address", device->address, "name", device->name,
-        "lanes", (int)evaluation_lane_count(s->evaluation), "dataset", splits_json(&s->splits),
-        "result", result_json(result));
+    json_t *json =
+        json_pack("{s:s, s:I, s:o, s:o, s:o, s:{s:s, s:s}, s:s, s:i, s:o, s:o}", "hox",
+                  HOX_VERSION_TEXT, "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime",
+                  plugin_json(&config->runtime), "dataset_plugin", plugin_json(&config->dataset),
+                  "fitness_plugin", plugin_json(&config->fitness), "device", "address",
+                  device->address, "name", device->name, "instruction_set", cpu_instruction_set(),
+                  "lanes", (int)evaluation_lane_count(s->evaluation), "dataset",
+                  splits_json(&s->splits), "result", result_json(result));
     if (json) { // a seed may be too large for a JSON integer: as the configuration prints it
         json_t *resolved = experiment_config_print(config, error);
         json_object_set(json, "seed", json_object_get(resolved, "seed"));
@@ -187,11 +267,12 @@ hox_status run_directory_write_run(run_directory *d, const session *s, const run
 
 // ---- lines ----
 
-static json_t *operators_json(const mutation_record *birth) {
+static json_t *operators_json(const individual *one) {
+    bool rows[LINEAGE_COUNT];
     json_t *json = json_array();
-    if (birth->has_new_weights) json_array_append_new(json, json_string("weights"));
-    if (birth->has_new_structure)
-        json_array_append_new(json, json_string(mutation_names[birth->change]));
+    lineage_rows_of(one, rows);
+    for (uint32_t i = 0; i < LINEAGE_COUNT; i++)
+        if (rows[i]) json_array_append_new(json, json_string(lineage_names[i]));
     return json;
 }
 
@@ -199,13 +280,15 @@ static json_t *genome_line(uint32_t generation, const individual *one, const eva
     const hox_genome_facts *f = &r->facts;
     const bool is_ok = r->reason == EVALUATION_OK;
     return json_pack(
-        "{s:I, s:I, s:I, s:b, s:o, s:I, s:o, s:s?, s:[I,I,I,I], s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+        "{s:I, s:I, s:[I,I], s:I, s:b, s:o, s:I, s:o, s:s?, s:[I,I,I,I], s:I, s:I, s:I, s:I, s:I, "
+        "s:I, s:I, "
         "s:o}",
-        "generation", (json_int_t)generation, "id", (json_int_t)one->genome->id, "parent",
-        (json_int_t)one->genome->parent_id, "elite", one->is_elite, "operators",
-        operators_json(&one->birth), "failed_tries", (json_int_t)one->birth.failed_count, "fitness",
-        real_or_null(r->fitness), "failure", is_ok ? NULL : evaluation_reasons[r->reason],
-        "tp_tn_fp_fn", (json_int_t)r->metrics.true_positives, (json_int_t)r->metrics.true_negatives,
+        "generation", (json_int_t)generation, "id", (json_int_t)one->genome->id, "parents",
+        (json_int_t)one->genome->parent_ids[0], (json_int_t)one->genome->parent_ids[1], "species",
+        (json_int_t)one->species_id, "elite", one->is_elite, "operators", operators_json(one),
+        "failed_tries", (json_int_t)one->birth.failed_count, "fitness", real_or_null(r->fitness),
+        "failure", is_ok ? NULL : evaluation_reasons[r->reason], "tp_tn_fp_fn",
+        (json_int_t)r->metrics.true_positives, (json_int_t)r->metrics.true_negatives,
         (json_int_t)r->metrics.false_positives, (json_int_t)r->metrics.false_negatives, "nodes",
         (json_int_t)f->node_count, "edges", (json_int_t)f->edge_count, "enabled_edges",
         (json_int_t)f->enabled_edge_count, "executed_nodes", (json_int_t)f->executed_node_count,
@@ -227,14 +310,16 @@ hox_status run_directory_write_metrics(run_directory *d, const generation_record
     const hox_genome_facts *f = &r->champion_facts;
     return jsonl_append(
         &d->metrics,
-        json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "generation",
-                  (json_int_t)r->generation, "best", real_or_null(r->best), "mean",
+        json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}",
+                  "generation", (json_int_t)r->generation, "best", real_or_null(r->best), "mean",
                   real_or_null(r->mean), "monitor", real_or_null(r->monitor), "champion",
                   (json_int_t)r->champion_id, "champion_nodes", (json_int_t)f->executed_node_count,
                   "champion_edges", (json_int_t)f->executed_edge_count, "champion_flops",
                   (json_int_t)f->flops_per_sample, "evaluated", (json_int_t)r->evaluated_count,
-                  "failed", (json_int_t)r->failed_count, "evaluate_seconds", r->evaluate_seconds,
-                  "evolve_seconds", r->evolve_seconds, "write_seconds", r->write_seconds),
+                  "failed", (json_int_t)r->failed_count, "species", (json_int_t)r->species_count,
+                  "evaluations", (json_int_t)r->evaluation_total, "evaluate_seconds",
+                  r->evaluate_seconds, "evolve_seconds", r->evolve_seconds, "write_seconds",
+                  r->write_seconds),
         error);
 }
 

@@ -7,14 +7,29 @@
 
 typedef struct run_directory {
     char *path;
+    int lock; // a descriptor; -1 = none
     jsonl metrics, genomes, events;
 } run_directory;
 
+#define RUN_DIRECTORY_CLOSED ((run_directory){NULL, -1, JSONL_CLOSED, JSONL_CLOSED, JSONL_CLOSED})
+
 // out NULL: a new folder <name>-<date>-<time> below the configured one; else out itself, which must
-// not hold anything yet. Errors: IO. [main]
-hox_status run_directory_create(run_directory *d, const experiment_config *config, const char *out,
+// not hold anything yet. The settings come first: from then on a run that is killed can go on,
+// before that there is nothing in the way of a new one. Errors: IO. [main]
+hox_status run_directory_create(run_directory *d, experiment_config *config, const char *out,
                                 hox_error *error) HOX_MUST_CHECK;
-void run_directory_close(run_directory *d); // {0} too
+// A folder that a run has left: locked, its lines not yet opened. Errors: IO (no run's folder, or
+// another process has it). [main]
+hox_status run_directory_open(run_directory *d, const char *path, hox_error *error) HOX_MUST_CHECK;
+// Whole lines of its metrics.jsonl and genomes.jsonl.
+void run_directory_count_lines(const run_directory *d, uint64_t *metrics, uint64_t *genomes);
+// Goes on behind so many lines of each; what stands after them is dropped. Errors: IO. [main]
+hox_status run_directory_continue(run_directory *d, uint64_t metrics, uint64_t genomes,
+                                  hox_error *error) HOX_MUST_CHECK;
+void run_directory_close(run_directory *d); // a closed one too
+
+// Lines onto the disk, for what relies on them. Errors: IO. [main]
+hox_status run_directory_sync(run_directory *d, hox_error *error) HOX_MUST_CHECK;
 
 // A generation as metrics.jsonl tells it. Fitness is NaN where there is none.
 typedef struct generation_record {
@@ -24,6 +39,8 @@ typedef struct generation_record {
     uint64_t champion_id; // 0 = none
     hox_genome_facts champion_facts;
     size_t evaluated_count, failed_count;
+    size_t species_count;
+    uint64_t evaluation_total; // genomes evaluated so far; elites and twins cost nothing
     double evaluate_seconds, evolve_seconds, write_seconds;
 } generation_record;
 
@@ -35,7 +52,10 @@ typedef struct run_result {
     double fitness[SPLIT_COUNT];           // of the champion, by split
     double balanced_accuracy[SPLIT_COUNT]; // likewise
     double brightness_test;                // balanced accuracy of the brightness rule
-    int stop_signal;                       // 0 = ended by itself
+    lineage lineage;
+    int stop_signal;      // 0 = ended by itself
+    bool had_ended;       // there was nothing left to do
+    bool has_failed_save; // a checkpoint could not be written
     double evaluate_seconds, evolve_seconds, write_seconds, total_seconds;
 } run_result;
 

@@ -73,3 +73,9 @@ hox_status session_score(session *s, uint32_t part, const genome *const *genomes
 void session_drop(session *s, uint32_t part) {
     if (s->resident[part].samples) evaluation_split_deinit(s->evaluation, &s->resident[part]);
 }
+
+bool session_is_deterministic(const session *s) {
+    const uint32_t runtime = evaluation_runtime_flags(s->evaluation);
+    const uint32_t fitness = s->config->fitness.plugin->fitness->flags;
+    return (runtime & HOX_RUNTIME_DETERMINISTIC) && (fitness & HOX_FITNESS_DETERMINISTIC);
+}

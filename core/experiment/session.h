@@ -26,3 +26,6 @@ hox_status session_score(session *s, uint32_t part, const genome *const *genomes
                          size_t genome_count, evaluation_result *results,
                          hox_error *error) HOX_MUST_CHECK;
 void session_drop(session *s, uint32_t part); // takes the split off the device
+
+// Whether runtime and fitness give the same genome the same fitness each time.
+bool session_is_deterministic(const session *s);

@@ -40,10 +40,31 @@ static void add_rows(json_t *object, const field_table *table) {
         add_property(object, field_row(table, i)->name, schema_of_field(field_row(table, i)));
 }
 
-static void add_plugins(json_t *object, const catalog *plugins, uint32_t kind) {
+static void name_rows(json_t *names, const field_table *table) {
+    for (uint32_t i = 0; i < table->count; i++)
+        json_array_append_new(names, json_string(field_row(table, i)->name));
+}
+
+// With this plugin, no keys but its own and the object's.
+static void add_condition(json_t *object, const hox_plugin *p, const settings_object *o) {
+    const field_table own = FIELD_TABLE(o->rows, *o->row_count);
+    const field_table options = {p->fields, p->field_count, p->field_size};
+    json_t *names = json_array();
+    name_rows(names, &own);
+    name_rows(names, &options);
+    if (!json_object_get(object, "allOf")) json_object_set_new(object, "allOf", json_array());
+    json_array_append_new(json_object_get(object, "allOf"),
+                          json_pack("{s:{s:{s:{s:s}}, s:[s]}, s:{s:{s:[{s:o}, {s:s}]}}}", "if",
+                                    "properties", "plugin", "const", p->name, "required", "plugin",
+                                    "then", "propertyNames", "anyOf", "enum", names, "pattern",
+                                    "^\\$"));
+}
+
+static void add_plugins(json_t *object, const catalog *plugins, const settings_object *o) {
     for (size_t i = 0; i < plugins->entry_count; i++) {
         const hox_plugin *p = plugins->entries[i].plugin;
-        if (!p || p->kind != kind) continue;
+        if (!p || p->kind != o->plugin_kind) continue;
+        if (o->rows) add_condition(object, p, o);
         const field_table table = {p->fields, p->field_count, p->field_size};
         add_rows(object, &table);
     }
@@ -63,7 +84,7 @@ json_t *settings_schema(const catalog *plugins) {
             const field_table table = FIELD_TABLE(o->rows, *o->row_count);
             add_rows(object, &table);
         }
-        if (o->plugin_kind) add_plugins(object, plugins, o->plugin_kind);
+        if (o->plugin_kind) add_plugins(object, plugins, o);
     }
     return root;
 }

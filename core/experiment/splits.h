@@ -27,7 +27,7 @@ typedef struct splits {
     double *means, *deviations; // per channel, of refine and select; pixels 0..1
 } splits;
 
-// Cuts the train split by seed, stratified by class, leaves at most max_images spread in
+// Cuts the train split by seed, stratified by class, leaves at most max_images in
 // each part, and reads refine and select once to measure the normalisation. An empty part, or one
 // without a class, is warned of. Errors: BAD_OPTION (an unknown class; four fractions and a test
 // split; no image left to select by), what the dataset says, OUT_OF_HOST_MEMORY. [main]

@@ -16,7 +16,7 @@ genome *genome_copy(const genome *g, hox_error *error) {
     genome *copy = genome_create(g->readout, error);
     if (!copy) return NULL;
     copy->id = g->id;
-    copy->parent_id = g->parent_id;
+    memcpy(copy->parent_ids, g->parent_ids, sizeof copy->parent_ids);
     copy->nodes = array_create(g->node_count, sizeof *g->nodes, error);
     copy->edges = array_create(g->edge_count, sizeof *g->edges, error);
     if (!copy->nodes || !copy->edges) {
@@ -149,4 +149,38 @@ size_t genome_enabled_edge_count(const genome *g) {
     for (size_t i = 0; i < g->edge_count; i++)
         count += g->edges[i].is_enabled;
     return count;
+}
+
+// One link of a chain of hashes; no padding, hashed as bytes.
+typedef struct content_link {
+    hash128 before;
+    uint64_t first,
+        second; // node: id, activation; edge: ends and flag, hash of the weights in two words
+    uint64_t third;
+    uint32_t numbers[6];
+} content_link;
+_Static_assert(sizeof(content_link) == 64, "no padding");
+
+hash128 genome_content_hash(const genome *g) {
+    hash128 hash = hash_bytes(&g->readout, sizeof g->readout);
+    for (size_t i = 0; i < g->node_count; i++) {
+        const genome_node *n = &g->nodes[i];
+        const content_link link = {
+            hash, n->id, n->activation, 0, {n->size.channels, n->size.height, n->size.width}};
+        hash = hash_bytes(&link, sizeof link);
+    }
+    for (size_t i = 0; i < g->edge_count; i++) {
+        const genome_edge *e = &g->edges[i];
+        const axis_geometry r = e->geometry.rows, c = e->geometry.columns;
+        const hash128 weights =
+            hash_bytes(e->kernel->values, kernel_value_count(e->kernel) * sizeof(float));
+        const content_link link = {hash,
+                                   weights.words[0],
+                                   weights.words[1],
+                                   (uint64_t)e->from << 32 | e->to,
+                                   {r.kernel | (uint32_t)e->is_enabled << 31, r.stride, r.padding,
+                                    c.kernel, c.stride, c.padding}};
+        hash = hash_bytes(&link, sizeof link);
+    }
+    return hash;
 }

@@ -2,6 +2,7 @@
 // 1).
 #pragma once
 
+#include "base/hash.h"
 #include "genome/kernel.h"
 
 #include <stddef.h>
@@ -23,11 +24,11 @@ typedef struct genome_edge {
 } genome_edge;
 
 typedef struct genome {
-    uint64_t id;        // in the run, from 1; 0 = none
-    uint64_t parent_id; // 0 = none
-    uint32_t readout;   // HOX_READOUT_*
-    genome_node *nodes; // by id, strictly increasing
-    genome_edge *edges; // by innovation, strictly increasing
+    uint64_t id;            // in the run, from 1; 0 = none
+    uint64_t parent_ids[2]; // 0 = none; the fitter first
+    uint32_t readout;       // HOX_READOUT_*
+    genome_node *nodes;     // by id, strictly increasing
+    genome_edge *edges;     // by innovation, strictly increasing
     size_t node_count, edge_count;
     size_t node_capacity, edge_capacity;
 } genome;
@@ -52,3 +53,7 @@ void genome_replace_kernel(genome_edge *edge, kernel *k); // takes the reference
 // Sum of kernel floats, biases included: all edges.
 uint64_t genome_weight_count(const genome *g);
 size_t genome_enabled_edge_count(const genome *g);
+
+// Of all that evaluation can see: readout, nodes, edges, flags and weights; no ids of genomes.
+// [any]
+hash128 genome_content_hash(const genome *g);

@@ -9,14 +9,7 @@
 
 enum { EDGE = 1, SPLIT = 2, RESIZE = 3 };
 
-// No padding: hashed and compared as bytes.
-typedef struct innovation_key {
-    uint64_t first;        // edge: from; split: edge innovation; resize: old node
-    uint32_t kind, second; // edge: to
-    map_size size;
-    uint32_t n;
-} innovation_key;
-_Static_assert(sizeof(innovation_key) == 32, "no padding");
+_Static_assert(sizeof(innovation_key) == 32, "no padding: hashed and compared as bytes");
 
 typedef struct innovation_record {
     innovation_key key;
@@ -116,4 +109,20 @@ hox_status innovation_of_resize(innovation_table *table, uint32_t old_node, map_
                       &number, error));
     *node_id = (uint32_t)number;
     return HOX_OK;
+}
+
+size_t innovation_count(const innovation_table *table) {
+    return table->record_count;
+}
+
+innovation_key innovation_key_at(const innovation_table *table, size_t index) {
+    return table->records[index].key;
+}
+
+hox_status innovation_replay(innovation_table *table, innovation_key key, hox_error *error) {
+    uint64_t number;
+    if (key.kind < EDGE || key.kind > RESIZE)
+        return hox_error_set(error, HOX_INVALID_ARGUMENT, "unknown kind of innovation %u",
+                             key.kind);
+    return number_of(table, key, &number, error);
 }

@@ -25,3 +25,20 @@ hox_status innovation_of_split(innovation_table *table, uint64_t edge_innovation
 // The node that takes the place of old_node with another size.
 hox_status innovation_of_resize(innovation_table *table, uint32_t old_node, map_size size,
                                 uint32_t n, uint32_t *node_id, hox_error *error) HOX_MUST_CHECK;
+
+// What a number was given for; plain data, for saving. first: from, edge innovation or old node;
+// second: to.
+typedef struct innovation_key {
+    uint64_t first;
+    uint32_t kind, second;
+    map_size size;
+    uint32_t n;
+} innovation_key;
+
+size_t innovation_count(const innovation_table *table);
+innovation_key innovation_key_at(const innovation_table *table,
+                                 size_t index); // in the order they were made
+// Gives the next key its number: replaying all keys in order makes the same table. Errors:
+// OUT_OF_HOST_MEMORY, INVALID_ARGUMENT for an unknown kind.
+hox_status innovation_replay(innovation_table *table, innovation_key key,
+                             hox_error *error) HOX_MUST_CHECK;

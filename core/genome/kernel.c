@@ -12,6 +12,11 @@ uint64_t kernel_value_count(const kernel *k) {
     return kernel_weight_count(k) + k->target_channels;
 }
 
+bool kernel_has_shape_of(const kernel *a, const kernel *b) {
+    return a->target_channels == b->target_channels && a->source_channels == b->source_channels &&
+           a->height == b->height && a->width == b->width;
+}
+
 double kernel_sigma(const kernel *k) {
     return sqrt(2.0 / ((double)k->source_channels * k->height * k->width));
 }

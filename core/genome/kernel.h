@@ -17,6 +17,8 @@ typedef struct kernel {
 uint64_t kernel_weight_count(const kernel *k);
 uint64_t kernel_value_count(const kernel *k);
 
+bool kernel_has_shape_of(const kernel *a, const kernel *b);
+
 // sqrt(2 / (Cin kh kw)), the standard deviation of a fresh weight; He et al., ICCV 2015,
 // equation 10.
 double kernel_sigma(const kernel *k);

@@ -46,9 +46,10 @@ json_t *genome_json_print(const genome *g, hox_error *error) {
         failed |= json_array_append_new(nodes, print_node(&g->nodes[i]));
     for (size_t i = 0; i < g->edge_count; i++)
         failed |= json_array_append_new(edges, print_edge(&g->edges[i]));
-    json_t *json = json_pack("{s:s, s:I, s:I, s:s, s:o, s:o}", "format", format_name, "id",
-                             (json_int_t)g->id, "parent", (json_int_t)g->parent_id, "readout",
-                             readout_names[g->readout], "nodes", nodes, "edges", edges);
+    json_t *json = json_pack("{s:s, s:I, s:[I,I], s:s, s:o, s:o}", "format", format_name, "id",
+                             (json_int_t)g->id, "parents", (json_int_t)g->parent_ids[0],
+                             (json_int_t)g->parent_ids[1], "readout", readout_names[g->readout],
+                             "nodes", nodes, "edges", edges);
     if (json && !failed) return json;
     json_decref(json);
     hox_error_set(error, HOX_OUT_OF_HOST_MEMORY, "out of memory");
@@ -296,9 +297,21 @@ static hox_status import_topology(const json_t *json, reading *r, hox_error *err
     return read_items(json, "edges", import_edge, r, error);
 }
 
+static hox_status read_parents(const json_t *json, uint64_t parents[2], hox_error *error) {
+    const json_t *list = json_object_get(json, "parents");
+    if (json_array_size(list) != 2) return wrong("", "parents", "expected two integers", error);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *id = json_array_get(list, i);
+        if (!json_is_integer(id) || json_integer_value(id) < 0)
+            return wrong("", "parents", "expected two integers from 0", error);
+        parents[i] = (uint64_t)json_integer_value(id);
+    }
+    return HOX_OK;
+}
+
 static hox_status read_genome(const json_t *json, reading *r, hox_error *error) {
     HOX_TRY(read_number(json, "", "id", INT64_MAX, &r->genome->id, error));
-    HOX_TRY(read_number(json, "", "parent", INT64_MAX, &r->genome->parent_id, error));
+    HOX_TRY(read_parents(json, r->genome->parent_ids, error));
     HOX_TRY(read_name(json, "", "readout", readout_names, &r->genome->readout, error));
     HOX_TRY(read_items(json, "nodes", read_node, r, error));
     return read_items(json, "edges", read_edge, r, error);
@@ -310,6 +323,9 @@ static hox_status read_either(const json_t *json, reading *r, hox_error *error) 
     if (!json_is_object(json))
         return hox_error_set(error, HOX_CORRUPT, "expected an object { ... }");
     const json_t *format = json_object_get(json, "format");
+    if (!format && !json_object_get(json, "nodes"))
+        return hox_error_set(error, HOX_CORRUPT,
+                             "not a genome: it has neither \"format\" nor \"nodes\"");
     if (!format) return import_topology(json, r, error);
     const char *name = json_string_value(format);
     if (!name || strcmp(name, format_name) != 0)

@@ -1,6 +1,6 @@
 // genome_json.h - genomes as JSON: the format "hox-genome/1", and topologies of the older system.
 //
-// hox-genome/1: {"format", "id", "parent", "readout",
+// hox-genome/1: {"format", "id", "parents": [a, b], "readout",
 //   "nodes": [{"id", "size": [C, H, W], "activation"}],
 //   "edges": [{"innovation", "from", "to", "enabled", "kernel": [kh, kw], "stride": [h, w],
 //   "padding": [h, w],

@@ -181,7 +181,8 @@ static hox_status not_found(const catalog *c, uint32_t kind, const char *name, h
 }
 
 hox_status catalog_open(catalog *c, uint32_t kind, const char *name, const char *folder,
-                        const hox_plugin **plugin, const char **path, hox_error *error) {
+                        const log_sink *log, const hox_plugin **plugin, const char **path,
+                        hox_error *error) {
     *plugin = NULL;
     *path = NULL;
     if (strchr(name, '/')) return open_path(c, kind, name, folder, plugin, path, error);
@@ -192,6 +193,8 @@ hox_status catalog_open(catalog *c, uint32_t kind, const char *name, const char 
         if (!tried) return no_memory(error);
         if (access(tried, F_OK) != 0) continue;
         if (loader_open(tried, kind, name, plugin, &refusal) != HOX_OK) continue;
+        if (refusal.status != HOX_OK)
+            log_line(log, HOX_LOG_WARNING, "%s; %s is taken instead", refusal.message, tried);
         *path = tried;
         return HOX_OK;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/log.h"
 
 #include <hox/plugin.h>
 
@@ -36,6 +37,8 @@ hox_status catalog_scan(catalog *c, hox_error *error) HOX_MUST_CHECK;
 
 // Opens one: name is a plugin's name, or, with a slash in it, a path (relative to folder). *path is
 // the catalog's. Errors: NOT_FOUND (says where was looked and what there is), VERSION. [main]
+// A file that is there and refused, where a later one is taken, is a warning in log, which may be
+// NULL.
 hox_status catalog_open(catalog *c, uint32_t kind, const char *name, const char *folder,
-                        const hox_plugin **plugin, const char **path,
+                        const log_sink *log, const hox_plugin **plugin, const char **path,
                         hox_error *error) HOX_MUST_CHECK;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run_guide.sh GUIDE BUILD SHARED: does what the user guide says, in an empty folder that is also the home: writes each
-# ```json NAME block to its file, runs each line of each ```sh block, with BUILD in place of build/quickstart. SHARED may
+# ```json NAME or ```c NAME block to its file, runs each line of each ```sh block, with BUILD in place of build/quickstart. SHARED may
 # hold real images; without it made-up ones take their place.
 set -euo pipefail
 guide=$(realpath "$1") build=$(realpath "$2") shared=$(realpath -m "$3")
@@ -64,7 +64,7 @@ state="" count=0
 while IFS= read -r line; do
     case $line in
         '```sh') state=1 ;;
-        '```json '*) state=${line#'```json '} && : >"$state" ;;
+        '```json '* | '```c '*) state=${line##* } && : >"$state" ;;
         '```'*) state="" ;;
         *)
             if [[ $state == 1 ]]; then

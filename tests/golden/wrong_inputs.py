@@ -32,7 +32,7 @@ def chain(count):
     nodes = [{"id": i, "size": [3, 1, 1], "activation": "identity"} for i in sorted(ids)]
     edges = [{"innovation": i + 1, "from": a, "to": b, "enabled": True, "kernel": [1, 1], "stride": [1, 1],
               "padding": [0, 0], "weights": [0.5] * 9, "bias": [0, 0, 0]} for i, (a, b) in enumerate(zip(ids, ids[1:]))]
-    return json.dumps({"format": "hox-genome/1", "id": 1, "parent": 0, "readout": "sum", "nodes": nodes, "edges": edges})
+    return json.dumps({"format": "hox-genome/1", "id": 1, "parents": [0, 0], "readout": "sum", "nodes": nodes, "edges": edges})
 
 
 def contents(spec):

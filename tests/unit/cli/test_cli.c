@@ -41,6 +41,9 @@ static const struct {
     {{"frobnicate"}, 2, "there is no command \"frobnicate\""},
     {{"run"}, 2, "hox run"},
     {{"run", "one", "two"}, 2, "hox run"},
+    {{"resume", "--help"}, 0, "--force"},
+    {{"resume"}, 2, "hox resume"},
+    {{"resume", "nothere"}, 3, "nothere: there is no run to go on with"},
     {{"run", "--ste=a=1", "file"}, 2, "did you mean --set?"},
     {{"run", "--frobnicate", "file"}, 2, "--frobnicate"},
     {{"run", "-z", "file"}, 2, "-z"},
@@ -135,6 +138,33 @@ Test(cli, prints_results_on_stdout_and_a_line_a_generation_on_stderr) {
     cr_expect_eq(line_count(metrics), 1);
     free(metrics);
     free(folder);
+}
+
+Test(cli, goes_on_with_a_run_and_makes_it_longer) {
+    child_write(&self, "file.json", small);
+    child_run(&self, WORDS("run", "file.json", "--out", "out"));
+    cr_assert_eq(self.code, 0, "%s", self.err);
+    cr_expect(strstr(self.out, "to go on: hox resume out --set stop.max_generations=6"), "%s",
+              self.out);
+    child_run(&self, WORDS("resume", "out"));
+    cr_expect_eq(self.code, 0, "%s", self.err);
+    cr_expect(strstr(self.out, "this run had ended: nothing was left to do"), "%s", self.out);
+    cr_expect(strstr(self.out, "3 generations of 4 genomes"), "%s", self.out);
+
+    // as the last line says
+    child_run(&self, WORDS("resume", "out", "--set", "stop.max_generations=6"));
+    cr_expect_eq(self.code, 0, "%s", self.err);
+    cr_expect(strstr(self.err, "it will be measured again"), "%s", self.err);
+    cr_expect(strstr(self.out, "6 generations of 4 genomes"), "%s", self.out);
+    cr_expect_eq(lines_with(self.err, "generation "), 3, "%s", self.err);
+    char *metrics = child_read(&self, "out/metrics.jsonl");
+    cr_expect_eq(line_count(metrics), 6);
+    free(metrics);
+
+    child_run(&self, WORDS("resume", "out", "--set", "evolution.survival=0.5"));
+    cr_expect_eq(self.code, 3, "%s", self.err);
+    cr_expect(strstr(self.err, "evolution/survival changed"), "%s", self.err);
+    cr_expect_eq(line_count(self.err), 1, "%s", self.err);
 }
 
 Test(cli, needs_an_out_folder_of_its_own) {

@@ -14,9 +14,14 @@ settings default_settings(int64_t population_size) {
     const field_reader reader = {.memory = &memory, .problems = &problems};
     const field_section sections[] = {
         {"/evolution", FIELD_TABLE(evolution_fields, evolution_field_count), &s.evolution, false},
-        {"/mutation", FIELD_TABLE(mutation_fields, mutation_field_count), &s.mutation, false},
+        {"/mutation", FIELD_TABLE(mutation_fields, mutation_field_count), &s.evolution.mutation,
+         false},
+        {"/species", FIELD_TABLE(species_fields, species_field_count), &s.evolution.species, false},
+        {"/distance", FIELD_TABLE(distance_fields, distance_field_count), &s.evolution.distance,
+         false},
         {"/genome", FIELD_TABLE(genome_fields, genome_field_count), &s.limits, false}};
-    cr_assert_eq(field_set_defaults(sections, 3, &reader, NULL), HOX_OK);
+    cr_assert_eq(field_set_defaults(sections, sizeof sections / sizeof *sections, &reader, NULL),
+                 HOX_OK);
     arena_deinit(&memory);
     s.evolution.population_size = population_size;
     return s;
@@ -24,9 +29,8 @@ settings default_settings(int64_t population_size) {
 
 evolution *evolve_with(const settings *s, uint64_t seed) {
     evolution *e;
-    cr_assert_eq(
-        evolution_create(&s->evolution, &s->mutation, &s->limits, seed, SIZE(1, 4, 4), &e, NULL),
-        HOX_OK);
+    cr_assert_eq(evolution_create(&s->evolution, &s->limits, seed, SIZE(1, 4, 4), &e, NULL),
+                 HOX_OK);
     return e;
 }
 
@@ -40,6 +44,12 @@ const population *ask(evolution *e) {
 double toy_fitness(const genome *g) {
     const genome_edge *edge = genome_find_edge(g, GENOME_INPUT, GENOME_OUTPUT);
     return edge ? floor(20.0 * edge->kernel->values[0]) : -100.0;
+}
+
+const individual *find_individual(const population *p, uint64_t id) {
+    for (size_t i = 0; i < p->count; i++)
+        if (p->items[i].genome->id == id) return &p->items[i];
+    return NULL;
 }
 
 double tell_toy(evolution *e, const population *p) {

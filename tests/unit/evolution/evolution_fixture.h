@@ -6,7 +6,6 @@
 
 typedef struct settings {
     evolution_config evolution;
-    mutation_config mutation;
     genome_config limits;
 } settings;
 
@@ -17,6 +16,9 @@ const population *ask(evolution *e);
 
 // A fitness of the genome alone, with ties.
 double toy_fitness(const genome *g);
+
+// The individual whose genome has this id; NULL = none.
+const individual *find_individual(const population *p, uint64_t id);
 
 // Tells toy_fitness of everybody; the best of it.
 double tell_toy(evolution *e, const population *p);

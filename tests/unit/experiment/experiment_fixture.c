@@ -2,6 +2,10 @@
 #include "experiment_fixture.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 void lab_init(lab *self) {
     static const char *const paths[] = {HOX_PLUGIN_DIR};
@@ -49,21 +53,76 @@ void lab_deinit(lab *self) {
     temp_folder_remove(&self->folder);
 }
 
-run_result lab_run(lab *self, const char *text, const char *const *sets, const char *out) {
-    hox_error error = HOX_ERROR_INIT;
-    cr_assert_eq(lab_load(self, text, sets, &error), HOX_OK, "%s\n%s", error.message,
-                 self->problem_text);
-    char *folder = temp_path(&self->folder, out);
-    const experiment_setup setup = {
-        .config = &self->config, .accounts = self->accounts, .out = folder};
+// ---- runs ----
+
+static atomic_int stop_signal;
+
+static void end_in_time(void *context, const experiment *e, const generation_record *record) {
+    (void)e;
+    const lab_job *job = context;
+    if (job->stop_at == record->generation + 1) atomic_store(&stop_signal, SIGTERM);
+    usleep(job->pause_ms * 1000);
+    if (job->kill_at == record->generation + 1) raise(SIGKILL);
+}
+
+static hox_status load_job(lab *self, const lab_job *job, hox_error *error) {
+    if (job->text) return lab_load(self, job->text, job->sets, error);
+    char name[128];
+    snprintf(name, sizeof name, "%s/config.resolved.json", job->out);
+    char *path = temp_path(&self->folder, name);
+    const hox_status status = lab_load_file(self, path, job->sets, error);
+    free(path);
+    return status;
+}
+
+hox_status lab_try(lab *self, const lab_job *job, run_result *result, hox_error *error) {
+    const experiment_observer observer = {.generation_done = end_in_time, .context = (void *)job};
+    cr_assert_eq(load_job(self, job, error), HOX_OK, "%s\n%s", error->message, self->problem_text);
+    if (job->fitness) self->config.fitness.plugin = job->fitness;
+    char *folder = temp_path(&self->folder, job->out);
+    const experiment_setup setup = {.config = &self->config,
+                                    .accounts = self->accounts,
+                                    .out = folder,
+                                    .is_resumed = job->text == NULL,
+                                    .is_forced = job->is_forced,
+                                    .log = job->log,
+                                    .observer = &observer,
+                                    .stop_signal = &stop_signal};
     experiment *e;
-    run_result result;
-    cr_assert_eq(experiment_create(&setup, &e, &error), HOX_OK, "%s", error.message);
-    cr_assert_eq(experiment_run(e, &result, &error), HOX_OK, "%s", error.message);
-    experiment_destroy(e);
+    atomic_store(&stop_signal, 0);
+    hox_status status = experiment_create(&setup, &e, error);
+    if (status == HOX_OK) {
+        status = experiment_run(e, result, error);
+        experiment_destroy(e);
+    } else {
+        cr_expect_null(e);
+    }
     lab_unload(self);
     free(folder);
+    return status;
+}
+
+run_result lab_do(lab *self, const lab_job *job) {
+    run_result result = {0};
+    hox_error error = HOX_ERROR_INIT;
+    cr_assert_eq(lab_try(self, job, &result, &error), HOX_OK, "%s: %s", job->out, error.message);
     return result;
+}
+
+void lab_kill(lab *self, const lab_job *job) {
+    const pid_t process = fork();
+    cr_assert_geq(process, 0);
+    if (process == 0) {
+        lab_do(self, job);
+        _exit(1); // it outlived its end
+    }
+    int status;
+    cr_assert_eq(waitpid(process, &status, 0), process);
+    cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%s: %d", job->out, status);
+}
+
+run_result lab_run(lab *self, const char *text, const char *const *sets, const char *out) {
+    return lab_do(self, &(lab_job){.text = text, .sets = sets, .out = out});
 }
 
 // ---- files ----
@@ -138,9 +197,30 @@ static bool metrics_are_equal(const lab *self, const char *a, const char *b) {
     return equal;
 }
 
+static bool checkpoints_are_equal(const lab *self, const char *a, const char *b) {
+    const char *const runs[] = {a, b};
+    size_t count = 0;
+    bool equal = true;
+    for (int i = 0; i < 2; i++) {
+        char path[256], name[300];
+        snprintf(path, sizeof path, "%s/%s/checkpoint", self->folder.path, runs[i]);
+        DIR *folder = opendir(path);
+        cr_assert_not_null(folder, "%s", path);
+        for (const struct dirent *one; (one = readdir(folder));) {
+            if (!strstr(one->d_name, ".safetensors")) continue;
+            snprintf(name, sizeof name, "checkpoint/%s", one->d_name);
+            snprintf(path, sizeof path, "%s/%s/%.100s", self->folder.path, runs[1 - i], name);
+            equal = equal && access(path, R_OK) == 0 && files_are_equal(self, a, b, name);
+            count++;
+        }
+        closedir(folder);
+    }
+    return equal && count > 0;
+}
+
 bool runs_are_equal(const lab *self, const char *a, const char *b) {
     return files_are_equal(self, a, b, "genomes.jsonl") &&
            files_are_equal(self, a, b, "champion/genome.json") &&
            files_are_equal(self, a, b, "champion/weights.safetensors") &&
-           metrics_are_equal(self, a, b);
+           checkpoints_are_equal(self, a, b) && metrics_are_equal(self, a, b);
 }

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-enum { POPULATION = 8, GENERATIONS = 4 };
+enum { POPULATION = 8, GENERATIONS = 4, MOST_GENERATIONS = 12 };
 
 // 160 images in four classes: refine 80, select 56, monitor 24; test 40.
 static const char small[] =
@@ -94,6 +94,10 @@ Test(experiment, writes_a_line_a_genome_and_a_generation) {
         cr_expect_eq(json_integer_value(at(line, "generation")), (json_int_t)i);
         cr_expect_eq(json_integer_value(at(line, "evaluated")), POPULATION);
         cr_expect_eq(json_integer_value(at(line, "failed")), 0);
+        cr_expect_geq(json_integer_value(at(line, "species")), 1);
+        cr_expect_leq(json_integer_value(at(line, "species")), POPULATION);
+        cr_expect_leq(json_integer_value(at(line, "evaluations")),
+                      (json_int_t)(i + 1) * POPULATION);
         cr_expect_float_eq(json_real_value(at(line, "best")), best, 1e-12);
         cr_expect_float_eq(json_real_value(at(line, "mean")), sum / POPULATION, 1e-12);
     }
@@ -155,6 +159,22 @@ Test(experiment, needs_a_folder_of_its_own) {
     free(file);
 }
 
+// What a run leaves that was killed before its settings were there is in nobody's way.
+Test(experiment, takes_over_a_folder_that_never_became_a_run) {
+    static const char *const names[] = {"out/lock", "out/config.resolved.json.tmp"};
+    char *folder = temp_path(&self.folder, "out");
+    mkdir(folder, 0777);
+    for (size_t i = 0; i < 2; i++) {
+        char *path = temp_path(&self.folder, names[i]);
+        temp_write(path, "");
+        free(path);
+    }
+    lab_run(&self, small, NULL, "out");
+    lab_run(&self, small, NULL, "other");
+    cr_expect(runs_are_equal(&self, "out", "other"));
+    free(folder);
+}
+
 // ---- fitness functions that do as they are told ----
 
 enum { SELECT = 56, MONITOR = 24, MOST_SCORES = 64 };
@@ -180,23 +200,9 @@ static const hox_plugin script_plugin = {.struct_size = sizeof script_plugin,
                                          .kind = HOX_KIND_FITNESS,
                                          .fitness = &script_api};
 
-static hox_status run_script(const char *const *sets, const experiment_setup *wanted,
-                             run_result *result, hox_error *error) {
-    cr_assert_eq(lab_load(&self, small, sets, error), HOX_OK, "%s", self.problem_text);
-    if (script.fails_from > 0 || script.monitor[0] != 0)
-        self.config.fitness.plugin = &script_plugin;
-    char *folder = temp_path(&self.folder, "out");
-    experiment_setup setup = *wanted;
-    setup.config = &self.config;
-    setup.accounts = self.accounts;
-    setup.out = folder;
-    experiment *e;
-    cr_assert_eq(experiment_create(&setup, &e, error), HOX_OK, "%s", error->message);
-    const hox_status status = experiment_run(e, result, error);
-    experiment_destroy(e);
-    lab_unload(&self);
-    free(folder);
-    return status;
+static hox_status run_script(run_result *result, hox_error *error) {
+    return lab_try(&self, &(lab_job){.text = small, .out = "out", .fitness = &script_plugin},
+                   result, error);
 }
 
 // The best on monitor is generation 1, and 2 is as good: the earlier counts.
@@ -207,7 +213,7 @@ Test(experiment, returns_the_champion_that_monitor_likes_best) {
     run_result r;
     hox_error error = HOX_ERROR_INIT;
     // the plugin also judges test, which has another count
-    cr_assert_eq(run_script(NULL, &(experiment_setup){0}, &r, &error), HOX_OK, "%s", error.message);
+    cr_assert_eq(run_script(&r, &error), HOX_OK, "%s", error.message);
     json_t *metrics = lab_lines(&self, "out", "metrics.jsonl");
     json_t *champion = lab_json(&self, "out", "champion/genome.json");
     for (size_t i = 0; i < GENERATIONS; i++)
@@ -254,7 +260,7 @@ Test(experiment, ends_where_no_genome_can_be_evaluated) {
         script.monitor_count = 0;
         run_result r;
         hox_error error = HOX_ERROR_INIT;
-        cr_expect_eq(run_script(NULL, &(experiment_setup){0}, &r, &error), HOX_INTERNAL);
+        cr_expect_eq(run_script(&r, &error), HOX_INTERNAL);
         cr_expect(strstr(error.message, "no genome could be evaluated"), "%s", error.message);
         cr_expect(strstr(error.message, "the script ends here"), "%s", error.message);
         cr_expect_eq(r.generation_count, generation);
@@ -264,21 +270,8 @@ Test(experiment, ends_where_no_genome_can_be_evaluated) {
     }
 }
 
-static atomic_int stop_signal;
-
-static void stop_in_second(void *context, const experiment *e, const generation_record *record) {
-    (void)context, (void)e;
-    if (record->generation == 1) atomic_store(&stop_signal, SIGTERM);
-}
-
 Test(experiment, ends_after_the_generation_in_which_it_is_stopped) {
-    const experiment_observer observer = {.generation_done = stop_in_second};
-    run_result r;
-    hox_error error = HOX_ERROR_INIT;
-    cr_expect_eq(run_script(NULL,
-                            &(experiment_setup){.observer = &observer, .stop_signal = &stop_signal},
-                            &r, &error),
-                 HOX_OK, "%s", error.message);
+    const run_result r = lab_do(&self, &(lab_job){.text = small, .out = "out", .stop_at = 2});
     cr_expect_eq(r.stop_signal, SIGTERM);
     cr_expect_eq(r.generation_count, 2);
     cr_expect(isnan(r.fitness[SPLIT_TEST]), "the run may go on, so test stays unseen");
@@ -289,16 +282,82 @@ Test(experiment, ends_after_the_generation_in_which_it_is_stopped) {
     json_decref(run);
 }
 
-// Time is up before the first generation: it is the one in which the limit passes.
-Test(experiment, ends_after_the_generation_in_which_time_is_up) {
-    const run_result r =
-        lab_run(&self, small, (const char *const[]){"stop.max_wall_seconds=1e-9", NULL}, "out");
-    cr_expect_eq(r.generation_count, 1);
-    cr_expect_not(isnan(r.fitness[SPLIT_TEST]), "it ended as it was meant to");
-    cr_expect_eq(r.stop_signal, 0);
-    json_t *metrics = lab_lines(&self, "out", "metrics.jsonl");
-    cr_expect_eq(json_array_size(metrics), 1);
+// What a run without limits tells of its generations.
+typedef struct history {
+    double best[MOST_GENERATIONS];
+    json_int_t evaluations[MOST_GENERATIONS];
+} history;
+
+static history long_history(void) {
+    history h;
+    lab_run(&self, small, (const char *const[]){"stop.max_generations=12", NULL}, "long");
+    json_t *metrics = lab_lines(&self, "long", "metrics.jsonl");
+    cr_assert_eq(json_array_size(metrics), MOST_GENERATIONS);
+    for (size_t i = 0; i < MOST_GENERATIONS; i++) {
+        h.best[i] = json_real_value(at(json_array_get(metrics, i), "best"));
+        h.evaluations[i] = json_integer_value(at(json_array_get(metrics, i), "evaluations"));
+    }
     json_decref(metrics);
+    return h;
+}
+
+// Runs with a limit, whole and stopped after every generation; it must end after so many.
+static void check_limit(const char *limit, uint32_t generations) {
+    const char *const sets[] = {"stop.max_generations=12", limit, NULL};
+    char out[64], more[96];
+    snprintf(out, sizeof out, "%s", limit);
+    const run_result r = lab_run(&self, small, sets, out);
+    cr_expect_eq(r.generation_count, generations, "%s: %u, not %u", limit, r.generation_count,
+                 generations);
+    cr_expect_not(isnan(r.fitness[SPLIT_TEST]), "%s: it ended as it was meant to", limit);
+    cr_expect_eq(r.stop_signal, 0);
+    for (uint32_t stop = 1; stop < generations; stop++) {
+        snprintf(more, sizeof more, "%s-%u", limit, stop);
+        lab_do(&self, &(lab_job){.text = small, .sets = sets, .out = more, .stop_at = stop});
+        lab_do(&self, &(lab_job){.out = more});
+        cr_expect(runs_are_equal(&self, out, more), "%s", more);
+    }
+}
+
+// The first limit from a generation on that no earlier one has passed.
+Test(experiment, ends_after_the_generation_that_reaches_a_limit) {
+    const history h = long_history();
+    double best = h.best[0];
+    uint32_t better = 1, patience = 0, idle = 0;
+    while (better < MOST_GENERATIONS && h.best[better] <= best)
+        better++;
+    cr_assert_lt(better, MOST_GENERATIONS, "the test needs a run that gets better");
+    char limit[64];
+    check_limit("stop.max_generations=5", 5);
+    snprintf(limit, sizeof limit, "stop.target_fitness=%.17g", h.best[better]);
+    check_limit(limit, better + 1);
+    snprintf(limit, sizeof limit, "stop.target_fitness=%.17g", best);
+    check_limit(limit, 1);
+    snprintf(limit, sizeof limit, "stop.max_evaluations=%d", (int)h.evaluations[3]);
+    check_limit(limit, 4);
+    snprintf(limit, sizeof limit, "stop.max_evaluations=%d", (int)h.evaluations[3] + 1);
+    check_limit(limit, 5);
+    for (uint32_t i = 1; i < MOST_GENERATIONS && patience == 0; i++) {
+        idle = h.best[i] > best ? 0 : idle + 1;
+        best = h.best[i] > best ? h.best[i] : best;
+        if (idle == 2) patience = i + 1;
+    }
+    cr_assert_gt(patience, 0, "the test needs a run that rests");
+    check_limit("stop.patience=2", patience);
+    check_limit("stop.max_wall_seconds=1e-9", 1); // up before the first generation
+}
+
+// Seconds of an earlier process count.
+Test(experiment, adds_up_the_time_of_all_its_processes) {
+    lab_do(&self, &(lab_job){.text = small, .out = "out", .stop_at = 2});
+    char *path = temp_path(&self.folder, "out/checkpoint/volatile.json");
+    temp_write(path, "{\"elapsed_seconds\": 1000.5}\n");
+    const run_result r = lab_do(
+        &self, &(lab_job){.out = "out",
+                          .sets = (const char *const[]){"stop.max_wall_seconds=1000", NULL}});
+    cr_expect_eq(r.generation_count, 2);
+    cr_expect_not(isnan(r.fitness[SPLIT_TEST]));
+    free(path);
 }
 
 // ---- memory ----

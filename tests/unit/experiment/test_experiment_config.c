@@ -40,11 +40,11 @@ Test(experiment_config, has_a_default_for_every_key) {
     cr_expect_str_eq(c->evaluation.device, "auto");
     cr_expect_eq(c->evaluation.gpu_vram_cap_bytes, 0);
     cr_expect_eq(c->evolution.population_size, 128);
-    cr_expect_eq(c->mutation.weights, 0.8);
-    cr_expect_eq(c->mutation.add_edge, 0.12);
-    cr_expect_eq(c->mutation.add_node, 0.08);
-    cr_expect_eq(c->mutation.split_keeps_edge, 1);
-    cr_expect_eq(c->mutation.tries, 20);
+    cr_expect_eq(c->evolution.mutation.weights, 0.8);
+    cr_expect_eq(c->evolution.mutation.add_edge, 0.12);
+    cr_expect_eq(c->evolution.mutation.add_node, 0.08);
+    cr_expect_eq(c->evolution.mutation.split_keeps_edge, 1);
+    cr_expect_eq(c->evolution.mutation.tries, 20);
     cr_expect_eq(c->genome.max_nodes, 64);
     cr_expect_eq(c->genome.max_edges, 256);
     cr_expect_eq(c->genome.allowed_channels.count, 1);
@@ -74,8 +74,8 @@ Test(experiment_config, reads_every_section_and_the_plugins_options) {
     cr_expect_eq(c->task.split_fractions.count, 4);
     cr_expect_str_eq(c->fitness.plugin->name, "accuracy");
     cr_expect_eq(c->evolution.population_size, 7);
-    cr_expect_eq(c->mutation.add_node, 0.5);
-    cr_expect_eq(c->mutation.add_edge, 0.12, "its neighbour keeps the default");
+    cr_expect_eq(c->evolution.mutation.add_node, 0.5);
+    cr_expect_eq(c->evolution.mutation.add_edge, 0.12, "its neighbour keeps the default");
     cr_expect_eq(c->genome.output_readout, HOX_READOUT_MEAN);
     cr_expect_eq(c->stop.max_generations, 3);
     cr_expect_str_eq(c->evaluation.device, "auto", "--set goes over the file");

@@ -100,10 +100,11 @@ Test(genome, lonely_nodes_are_hidden_ones_without_a_gene) {
 Test(genome, copy_shares_kernels_and_nothing_else) {
     genome *g = small_genome();
     g->id = 12;
-    g->parent_id = 5;
+    g->parent_ids[0] = 5;
+    g->parent_ids[1] = 3;
     genome *copy = genome_copy(g, NULL);
     cr_expect(genome_is_same(copy, g));
-    cr_expect(copy->id == 12 && copy->parent_id == 5);
+    cr_expect(copy->id == 12 && copy->parent_ids[0] == 5 && copy->parent_ids[1] == 3);
     cr_expect_eq(copy->edges[0].kernel, g->edges[0].kernel);
     cr_expect_eq(g->edges[0].kernel->reference_count, 2);
     put_node(copy, 4, SIZE(3, 2, 2), HOX_ACTIVATION_RELU);

@@ -1,83 +1,32 @@
 // test_mutate_walk.c - thousands of mutations, and what must hold after each of them.
 #include "genome/mutate.h"
 
-#include "genome/graph.h"
 #include "genome/validate.h"
 #include "mutation_fixture.h"
+#include "soundness_fixture.h"
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { WALKERS = 3, STEPS = 250, MOST_NUMBERS = 100000 };
+enum { WALKERS = 3, STEPS = 250 };
 
-// What the numbers of a run stood for when they were first seen; 0 and 0 = not seen.
-typedef struct meanings {
-    struct {
-        uint32_t from, to;
-    } edges[MOST_NUMBERS];
-    map_size nodes[MOST_NUMBERS];
-} meanings;
-
-static void check_meaning_of_edges(const mutation_fixture *f, const genome *g, meanings *m) {
+// The table of the run gives the number again.
+static void check_numbers(const mutation_fixture *f, const genome *g) {
     for (size_t i = 0; i < g->edge_count; i++) {
-        const genome_edge *edge = &g->edges[i];
         uint64_t number;
-        cr_assert_lt(edge->innovation, MOST_NUMBERS);
-        if (m->edges[edge->innovation].to == 0) {
-            m->edges[edge->innovation].from = edge->from;
-            m->edges[edge->innovation].to = edge->to;
-        }
-        cr_assert_eq(m->edges[edge->innovation].from, edge->from);
-        cr_assert_eq(m->edges[edge->innovation].to, edge->to);
-        cr_assert_eq(innovation_of_edge(f->innovations, edge->from, edge->to, &number, NULL),
-                     HOX_OK);
-        cr_assert_eq(number, edge->innovation);
-        cr_assert(i == 0 || edge[-1].innovation < edge->innovation);
+        cr_assert_eq(
+            innovation_of_edge(f->innovations, g->edges[i].from, g->edges[i].to, &number, NULL),
+            HOX_OK);
+        cr_assert_eq(number, g->edges[i].innovation);
     }
-}
-
-static void check_meaning_of_nodes(const genome *g, meanings *m) {
-    for (size_t i = 0; i < g->node_count; i++) {
-        const genome_node *node = &g->nodes[i];
-        cr_assert_lt(node->id, MOST_NUMBERS);
-        if (m->nodes[node->id].channels == 0) m->nodes[node->id] = node->size;
-        cr_assert(map_size_equals(m->nodes[node->id], node->size), "node %u changed its size",
-                  node->id);
-        cr_assert(i == 0 || node[-1].id < node->id);
-    }
-}
-
-static void check_no_lonely_node(const genome *g) {
-    genome *copy = genome_copy(g, NULL);
-    genome_remove_lonely_nodes(copy);
-    cr_assert_eq(copy->node_count, g->node_count);
-    genome_destroy(copy);
 }
 
 static void check_genome(const mutation_fixture *f, const genome *g, meanings *m) {
     hox_error error = HOX_ERROR_INIT;
-    bool has_path;
     cr_assert_eq(genome_validate(g, (uint32_t)f->limits.max_kernel, &error), HOX_OK, "%s",
                  error.message);
-    cr_assert_leq(g->node_count, (size_t)f->limits.max_nodes);
-    cr_assert_leq(g->edge_count, (size_t)f->limits.max_edges);
-    cr_assert_eq(graph_has_path(g, GENOME_INPUT, GENOME_OUTPUT, &has_path, NULL), HOX_OK);
-    cr_assert(has_path);
-    check_no_lonely_node(g);
-    check_meaning_of_edges(f, g, m);
-    check_meaning_of_nodes(g, m);
-}
-
-// Geometry of every edge is what the rules give; the activations are as set.
-static void check_rules(const mutation_fixture *f, const genome *g) {
-    for (size_t i = 0; i < g->edge_count; i++) {
-        const genome_edge *edge = &g->edges[i];
-        const geometry expected = geometry_between(genome_find_node(g, edge->from)->size,
-                                                   genome_find_node(g, edge->to)->size, &f->limits);
-        cr_assert_eq(memcmp(&edge->geometry, &expected, sizeof expected), 0);
-    }
+    check_sound(g, &f->limits, m);
+    check_numbers(f, g);
 }
 
 static const struct {
@@ -122,7 +71,7 @@ ParameterizedTest(size_t *row, mutate_walk, leaves_a_genome_each_time) {
     genome *walkers[WALKERS];
     int done[MUTATION_COUNT] = {0};
     size_t most_nodes = 0;
-    meanings *m = calloc(1, sizeof *m);
+    meanings *m = meanings_create();
     init_row(&f, *row);
     for (int i = 0; i < WALKERS; i++)
         walkers[i] = start_genome(&f, rows[*row].input);
@@ -133,7 +82,6 @@ ParameterizedTest(size_t *row, mutate_walk, leaves_a_genome_each_time) {
                       record.failed_count == 20);
             done[record.change] += record.has_new_structure;
             check_genome(&f, walkers[i], m);
-            check_rules(&f, walkers[i]);
             if (walkers[i]->node_count > most_nodes) most_nodes = walkers[i]->node_count;
         }
     for (uint32_t i = 1; i < MUTATION_COUNT; i++)
@@ -142,6 +90,6 @@ ParameterizedTest(size_t *row, mutate_walk, leaves_a_genome_each_time) {
     cr_expect_geq(most_nodes, 5, "the walk stays among %zu nodes", most_nodes);
     for (int i = 0; i < WALKERS; i++)
         genome_destroy(walkers[i]);
-    free(m);
+    meanings_destroy(m);
     mutation_deinit(&f);
 }

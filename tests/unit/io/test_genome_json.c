@@ -42,7 +42,8 @@ static genome *random_genome(uint64_t seed) {
     test_random r = {seed};
     genome *g = genome_create(random_below(&r, HOX_READOUT_COUNT), NULL);
     g->id = random_next(&r) >> 1;
-    g->parent_id = random_next(&r) >> 1;
+    g->parent_ids[0] = random_next(&r) >> 1;
+    g->parent_ids[1] = random_next(&r) >> 1;
     const uint32_t count = 2 + random_below(&r, 5);
     genome_node nodes[7];
     uint32_t id = 1;
@@ -76,7 +77,8 @@ static bool edge_equals(const genome_edge *a, const genome_edge *b) {
 }
 
 static bool genome_equals(const genome *a, const genome *b) {
-    bool equal = a->id == b->id && a->parent_id == b->parent_id && a->readout == b->readout &&
+    bool equal = a->id == b->id && a->parent_ids[0] == b->parent_ids[0] &&
+                 a->parent_ids[1] == b->parent_ids[1] && a->readout == b->readout &&
                  a->node_count == b->node_count && a->edge_count == b->edge_count &&
                  memcmp(a->nodes, b->nodes, a->node_count * sizeof *a->nodes) == 0;
     for (size_t i = 0; equal && i < a->edge_count; i++)
@@ -107,7 +109,7 @@ Test(genome_json, gives_back_every_bit) {
 // ---- what is refused ----
 
 static const char good[] =
-    "{\"format\": \"hox-genome/1\", \"id\": 7, \"parent\": 3, \"readout\": \"sum\",\n"
+    "{\"format\": \"hox-genome/1\", \"id\": 7, \"parents\": [3, 0], \"readout\": \"sum\",\n"
     " \"nodes\": [{\"id\": 0, \"size\": [1,2,3], \"activation\": \"identity\"},\n"
     "  {\"id\": 1, \"size\": [1,1,1], \"activation\": \"identity\"},\n"
     "  {\"id\": 2, \"size\": [2,2,2], \"activation\": \"tanh\"}],\n"
@@ -133,7 +135,10 @@ static const refusal refusals[] = {
     {{"hox-genome/1"}, {"hox-genome/2"}, "/format: \"hox-genome/2\" where \"hox-genome/1\""},
     {{"\"hox-genome/1\""}, {"5"}, "/format: \"\" where"},
     {{"\"id\": 7"}, {"\"id\": -1"}, "/id: -1 is outside 0.."},
-    {{"\"parent\": 3"}, {"\"parent\": 3.5"}, "/parent: expected an integer"},
+    {{"[3, 0]"}, {"[3.5, 0]"}, "/parents: expected two integers from 0"},
+    {{"[3, 0]"}, {"[3, -1]"}, "/parents: expected two integers from 0"},
+    {{"[3, 0]"}, {"[3]"}, "/parents: expected two integers"},
+    {{"\"parents\": [3, 0]"}, {"\"parent\": 3"}, "/parents: expected two integers"},
     {{"\"readout\": \"sum\""}, {"\"readout\": \"max\""}, "/readout: unknown: max"},
     {{"\"readout\": \"sum\""}, {"\"readout\": 1"}, "/readout: expected a string"},
     {{"\"nodes\": ["}, {"\"nodes\": [null,"}, "/nodes/0"},

@@ -57,3 +57,68 @@ Test(jsonl, says_when_a_line_does_not_fit) {
     free(path);
     temp_folder_remove(&folder);
 }
+
+// ---- going on ----
+
+static const char three[] = "{\"a\":1}\n{\"a\":22}\n{\"a\":333}\n";
+
+// Reopens a file that holds text (NULL = there is none) behind so many lines, adds a line, and
+// compares.
+static void check_reopen(const char *text, uint64_t lines, const char *expected) {
+    const temp_folder folder = temp_folder_make();
+    char *path = temp_path(&folder, "lines.jsonl");
+    if (text) temp_write(path, text);
+    jsonl file;
+    cr_assert_eq(jsonl_reopen(&file, path, lines, NULL), HOX_OK);
+    cr_assert_eq(jsonl_append(&file, json_object(), NULL), HOX_OK);
+    jsonl_close(&file);
+    char *now = temp_read(path, NULL);
+    cr_expect_str_eq(now, expected, "behind %zu lines of %s: %s", (size_t)lines,
+                     text ? text : "nothing", now);
+    free(now);
+    free(path);
+    temp_folder_remove(&folder);
+}
+
+Test(jsonl, goes_on_behind_so_many_lines) {
+    check_reopen(three, 0, "{}\n");
+    check_reopen(three, 1, "{\"a\":1}\n{}\n");
+    check_reopen(three, 2, "{\"a\":1}\n{\"a\":22}\n{}\n");
+    check_reopen(three, 3, "{\"a\":1}\n{\"a\":22}\n{\"a\":333}\n{}\n");
+    check_reopen(three, UINT64_MAX, "{\"a\":1}\n{\"a\":22}\n{\"a\":333}\n{}\n");
+    check_reopen(NULL, 0, "{}\n");
+    check_reopen(NULL, UINT64_MAX, "{}\n");
+    check_reopen("", UINT64_MAX, "{}\n");
+}
+
+Test(jsonl, drops_half_a_line_at_the_end) {
+    check_reopen("{\"a\":1}\n{\"a\"", UINT64_MAX, "{\"a\":1}\n{}\n");
+    check_reopen("{\"a\":1}\n{\"a\"", 1, "{\"a\":1}\n{}\n");
+    check_reopen("{\"a\"", UINT64_MAX, "{}\n");
+}
+
+Test(jsonl, counts_whole_lines) {
+    static const struct {
+        const char *text; // NULL = no file
+        uint64_t count;
+    } rows[] = {{NULL, 0}, {"", 0}, {"{}", 0}, {"{}\n", 1}, {"{}\n{", 1}, {three, 3}};
+    const temp_folder folder = temp_folder_make();
+    char *path = temp_path(&folder, "lines.jsonl");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].text) temp_write(path, rows[i].text);
+        cr_expect_eq(jsonl_count(path), rows[i].count, "row %zu", i);
+    }
+    free(path);
+    temp_folder_remove(&folder);
+}
+
+Test(jsonl, says_what_it_cannot_reopen) {
+    const temp_folder folder = temp_folder_make();
+    hox_error error = HOX_ERROR_INIT;
+    jsonl file;
+    cr_expect_eq(jsonl_reopen(&file, folder.path, 0, &error), HOX_IO);
+    cr_expect(strstr(error.message, folder.path), "%s", error.message);
+    cr_expect_eq(file.descriptor, -1);
+    jsonl_close(&file);
+    temp_folder_remove(&folder);
+}

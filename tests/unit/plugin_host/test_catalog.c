@@ -50,8 +50,8 @@ static void check_open(catalog *c, const char *name, const char *folder, int whe
     const hox_plugin *plugin;
     const char *path;
     hox_error error = HOX_ERROR_INIT;
-    cr_assert_eq(catalog_open(c, HOX_KIND_FITNESS, name, folder, &plugin, &path, &error), HOX_OK,
-                 "%s", error.message);
+    cr_assert_eq(catalog_open(c, HOX_KIND_FITNESS, name, folder, NULL, &plugin, &path, &error),
+                 HOX_OK, "%s", error.message);
     char *expected = temp_path(&folders[where], file);
     cr_expect_str_eq(path, expected);
     cr_expect_str_eq(plugin->name, "accuracy");
@@ -139,7 +139,7 @@ Test(catalog, says_why_what_is_there_cannot_be_used) {
     const hox_plugin *plugin;
     const char *path;
     hox_error error = HOX_ERROR_INIT;
-    cr_expect_eq(catalog_open(&c, HOX_KIND_FITNESS, "accuracy", "/", &plugin, &path, &error),
+    cr_expect_eq(catalog_open(&c, HOX_KIND_FITNESS, "accuracy", "/", NULL, &plugin, &path, &error),
                  HOX_VERSION);
     char expected[256];
     snprintf(expected, sizeof expected, "%s/fitness_accuracy.so: not a shared object",
@@ -156,7 +156,7 @@ Test(catalog, says_where_it_looked_in_vain) {
     const hox_plugin *plugin;
     const char *path;
     hox_error error = HOX_ERROR_INIT;
-    cr_expect_eq(catalog_open(&c, HOX_KIND_DATASET, "accuracy", "/", &plugin, &path, &error),
+    cr_expect_eq(catalog_open(&c, HOX_KIND_DATASET, "accuracy", "/", NULL, &plugin, &path, &error),
                  HOX_NOT_FOUND);
     cr_expect(strstr(error.message, "no dataset plugin \"accuracy\""), "%s", error.message);
     cr_expect(strstr(error.message, "hox plugins list"), "%s", error.message);
@@ -177,13 +177,14 @@ Test(catalog, takes_a_path_from_the_folder_of_the_file_that_says_it) {
     const hox_plugin *plugin;
     const char *path;
     hox_error error = HOX_ERROR_INIT;
-    cr_expect_eq(catalog_open(&c, HOX_KIND_RUNTIME, file, "/", &plugin, &path, &error),
+    cr_expect_eq(catalog_open(&c, HOX_KIND_RUNTIME, file, "/", NULL, &plugin, &path, &error),
                  HOX_VERSION);
     cr_expect(strstr(error.message, "kind 3 (fitness) where a runtime is wanted"), "%s",
               error.message);
     hox_error missing = HOX_ERROR_INIT;
-    cr_expect_eq(catalog_open(&c, HOX_KIND_FITNESS, "./none.so", "/tmp", &plugin, &path, &missing),
-                 HOX_VERSION);
+    cr_expect_eq(
+        catalog_open(&c, HOX_KIND_FITNESS, "./none.so", "/tmp", NULL, &plugin, &path, &missing),
+        HOX_VERSION);
     cr_expect_str_eq(missing.message, "/tmp/./none.so: No such file or directory");
     catalog_deinit(&c);
     free(sub);
@@ -199,9 +200,9 @@ Test(catalog, never_looks_in_the_current_folder) {
     catalog c = open_catalog("::");
     const hox_plugin *plugin;
     const char *path;
-    cr_expect_eq(
-        catalog_open(&c, HOX_KIND_FITNESS, "accuracy", folders[FIRST].path, &plugin, &path, NULL),
-        HOX_NOT_FOUND);
+    cr_expect_eq(catalog_open(&c, HOX_KIND_FITNESS, "accuracy", folders[FIRST].path, NULL, &plugin,
+                              &path, NULL),
+                 HOX_NOT_FOUND);
     cr_assert_eq(catalog_scan(&c, NULL), HOX_OK);
     cr_expect_eq(c.entry_count, 0);
     catalog_deinit(&c);
