@@ -9,7 +9,6 @@
 #include "plugin_host/instance.h"
 
 #include <hox/version.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +18,8 @@
 // ---- the machine ----
 
 static json_t *cpu_json(void) {
-    cpu_set_t cores;
-    const int count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-    return json_pack("{s:i, s:s}", "cores", count, "instruction_set", cpu_instruction_set());
+    return json_pack("{s:i, s:s}", "cores", (int)cpu_core_count(), "instruction_set",
+                     cpu_instruction_set());
 }
 
 // A line of /proc/meminfo in bytes; -1 = unknown.

@@ -1,6 +1,7 @@
 #include "base/cpu.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,4 +31,10 @@ const char *cpu_instruction_set(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, describe);
     return text;
+}
+
+uint32_t cpu_core_count(void) {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+    return (uint32_t)CPU_COUNT(&allowed);
 }

@@ -1,12 +1,12 @@
 #include "evaluation/evaluation.h"
 
 #include "base/array.h"
+#include "base/cpu.h"
 #include "evaluation/device.h"
 #include "evaluation/metrics.h"
 #include "plan/value_hash.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,12 +32,6 @@ struct evaluation {
     lane_memory *lanes; // one per lane
 };
 
-static uint32_t core_count(void) {
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-    return (uint32_t)CPU_COUNT(&allowed);
-}
-
 static hox_status open_runtime(evaluation *e, const evaluation_config *config,
                                const instance *runtime, ledger *accounts, uint32_t lane_count,
                                hox_error *error) {
@@ -62,7 +56,7 @@ hox_status evaluation_create(const evaluation_config *config, double decision_th
                              evaluation **out, hox_error *error) {
     *out = NULL;
     const uint32_t lane_count =
-        config->fitness_eval_parallel ? (uint32_t)config->fitness_eval_parallel : core_count();
+        config->fitness_eval_parallel ? (uint32_t)config->fitness_eval_parallel : cpu_core_count();
     evaluation *e = array_create(1, sizeof *e, error);
     if (!e) return HOX_OUT_OF_HOST_MEMORY;
     *e = (evaluation){.api = runtime->plugin->runtime,

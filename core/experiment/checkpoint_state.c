@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "genome/validate.h"
+#include "io/json_value.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -96,10 +97,6 @@ static json_t *print_genome(kernel_pool *pool, const genome *g) {
                      (json_int_t)g->readout, "nodes", nodes, "edges", edges);
 }
 
-static json_t *real_or_null(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *print_individual(kernel_pool *pool, const individual *one) {
     return json_pack("{s:o, s:o, s:I, s:b, s:b, s:b, s:[b,I,I,b]}", "genome",
                      print_genome(pool, one->genome), "fitness",
@@ -172,11 +169,11 @@ static json_t *print_run(kernel_pool *pool, const run_state *run) {
         json_sprintf("%llu", (unsigned long long)run->seed), "generations",
         (json_int_t)r->generation_count, "champion_id", (json_int_t)r->champion_id,
         "champion_generation", (json_int_t)r->champion_generation, "champion_facts",
-        print_facts(&r->champion_facts), "champion_fitness", real_or_null(r->fitness[SPLIT_SELECT]),
-        real_or_null(r->fitness[SPLIT_MONITOR]), "champion_balanced_accuracy",
-        real_or_null(r->balanced_accuracy[SPLIT_SELECT]),
-        real_or_null(r->balanced_accuracy[SPLIT_MONITOR]), "champion_monitor",
-        real_or_null(run->champion_monitor), "champion", print_genome(pool, run->champion),
+        print_facts(&r->champion_facts), "champion_fitness",
+        json_value_real(r->fitness[SPLIT_SELECT]), json_value_real(r->fitness[SPLIT_MONITOR]),
+        "champion_balanced_accuracy", json_value_real(r->balanced_accuracy[SPLIT_SELECT]),
+        json_value_real(r->balanced_accuracy[SPLIT_MONITOR]), "champion_monitor",
+        json_value_real(run->champion_monitor), "champion", print_genome(pool, run->champion),
         "evaluations", (json_int_t)run->evaluation_count, "improved",
         (json_int_t)run->improved_generation, "metrics_lines", (json_int_t)run->metrics_lines,
         "genomes_lines", (json_int_t)run->genomes_lines);

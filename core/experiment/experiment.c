@@ -34,7 +34,6 @@ struct experiment {
     uint64_t start_ns;
     uint64_t saved_ns;    // when the last checkpoint was written
     uint32_t saved_count; // generations it holds
-    uint64_t lines;       // in metrics.jsonl: one a generation
 };
 
 // ---- what is said ----
@@ -119,7 +118,6 @@ static void restore_run(experiment *e, run_state *run) {
     e->scoring.evaluation_count = run->evaluation_count;
     e->improved_generation = run->improved_generation;
     e->saved_count = run->result.generation_count;
-    e->lines = run->metrics_lines;
 }
 
 // Takes up the newest valid checkpoint; without one the run starts over, in its folder.
@@ -414,8 +412,8 @@ static hox_status save(experiment *e, hox_error *error) {
                            .champion_monitor = e->champion_monitor,
                            .evaluation_count = e->scoring.evaluation_count,
                            .improved_generation = e->improved_generation,
-                           .metrics_lines = e->lines,
-                           .genomes_lines = e->lines * state->population.count};
+                           .metrics_lines = e->result.generation_count,
+                           .genomes_lines = e->result.generation_count * state->population.count};
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s/checkpoint", e->directory.path);
     HOX_TRY(run_directory_sync(&e->directory, error)); // the state counts on these lines
@@ -457,7 +455,6 @@ static hox_status write_generation(experiment *e, const population *p, generatio
     e->result.evaluate_seconds += record->evaluate_seconds;
     e->result.evolve_seconds += record->evolve_seconds;
     HOX_TRY(run_directory_write_metrics(&e->directory, record, error));
-    e->lines++;
     e->result.generation_count++;
     if (is_save_due(e)) try_to_save(e);
     e->result.write_seconds += record->write_seconds + lap(mark);

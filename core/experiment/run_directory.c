@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "io/genome_json.h"
+#include "io/json_value.h"
 #include "io/safetensors.h"
 
 #include <dirent.h>
@@ -20,17 +21,6 @@
 
 static hox_status no_memory(hox_error *error) {
     return hox_error_set(error, HOX_OUT_OF_HOST_MEMORY, "out of memory");
-}
-
-// JSON has no NaN: what was not measured is null.
-static json_t *real_or_null(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *hash_json(const uint64_t words[2]) {
-    char text[HASH_TEXT_SIZE];
-    hash_print(words, text);
-    return json_string(text);
 }
 
 // ---- the folder ----
@@ -203,7 +193,7 @@ static json_t *plugin_json(const instance *i) {
     size_t size;
     json_t *hash = json_null();
     if (file_read(i->path, SIZE_MAX / 2, &bytes, &size, NULL) == HOX_OK)
-        hash = hash_json(hash_bytes(bytes, size).words);
+        hash = json_value_hash(hash_bytes(bytes, size).words);
     free(bytes);
     return json_pack("{s:s, s:s?, s:s, s:o}", "name", i->plugin->name, "version",
                      HOX_HAS(i->plugin, version) ? i->plugin->version : NULL, "file", i->path,
@@ -213,7 +203,7 @@ static json_t *plugin_json(const instance *i) {
 static json_t *by_split_json(const double values[SPLIT_COUNT]) {
     json_t *json = json_object();
     for (uint32_t part = SPLIT_SELECT; part < SPLIT_COUNT; part++)
-        json_object_set_new(json, split_names[part], real_or_null(values[part]));
+        json_object_set_new(json, split_names[part], json_value_real(values[part]));
     return json;
 }
 
@@ -234,7 +224,7 @@ static json_t *result_json(const run_result *r) {
                      (json_int_t)r->champion_generation, "generations",
                      (json_int_t)r->generation_count, "fitness", by_split_json(r->fitness),
                      "balanced_accuracy", by_split_json(r->balanced_accuracy), "brightness_test",
-                     real_or_null(r->brightness_test), "operators", lineage_json(&r->lineage),
+                     json_value_real(r->brightness_test), "operators", lineage_json(&r->lineage),
                      "stop_signal", r->stop_signal, "total_seconds", r->total_seconds);
 }
 
@@ -286,7 +276,7 @@ static json_t *genome_line(uint32_t generation, const individual *one, const eva
         "generation", (json_int_t)generation, "id", (json_int_t)one->genome->id, "parents",
         (json_int_t)one->genome->parent_ids[0], (json_int_t)one->genome->parent_ids[1], "species",
         (json_int_t)one->species_id, "elite", one->is_elite, "operators", operators_json(one),
-        "failed_tries", (json_int_t)one->birth.failed_count, "fitness", real_or_null(r->fitness),
+        "failed_tries", (json_int_t)one->birth.failed_count, "fitness", json_value_real(r->fitness),
         "failure", is_ok ? NULL : evaluation_reasons[r->reason], "tp_tn_fp_fn",
         (json_int_t)r->metrics.true_positives, (json_int_t)r->metrics.true_negatives,
         (json_int_t)r->metrics.false_positives, (json_int_t)r->metrics.false_negatives, "nodes",
@@ -294,7 +284,7 @@ static json_t *genome_line(uint32_t generation, const individual *one, const eva
         (json_int_t)f->enabled_edge_count, "executed_nodes", (json_int_t)f->executed_node_count,
         "executed_edges", (json_int_t)f->executed_edge_count, "weights",
         (json_int_t)f->weight_count, "flops", (json_int_t)f->flops_per_sample, "structure",
-        hash_json(r->structure_hash));
+        json_value_hash(r->structure_hash));
 }
 
 hox_status run_directory_write_genomes(run_directory *d, uint32_t generation, const population *p,
@@ -311,8 +301,8 @@ hox_status run_directory_write_metrics(run_directory *d, const generation_record
     return jsonl_append(
         &d->metrics,
         json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}",
-                  "generation", (json_int_t)r->generation, "best", real_or_null(r->best), "mean",
-                  real_or_null(r->mean), "monitor", real_or_null(r->monitor), "champion",
+                  "generation", (json_int_t)r->generation, "best", json_value_real(r->best), "mean",
+                  json_value_real(r->mean), "monitor", json_value_real(r->monitor), "champion",
                   (json_int_t)r->champion_id, "champion_nodes", (json_int_t)f->executed_node_count,
                   "champion_edges", (json_int_t)f->executed_edge_count, "champion_flops",
                   (json_int_t)f->flops_per_sample, "evaluated", (json_int_t)r->evaluated_count,

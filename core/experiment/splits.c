@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/rng.h"
+#include "io/json_value.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -387,12 +388,6 @@ void splits_deinit(splits *s) {
 
 // ---- as JSON ----
 
-static json_t *hash_json(const uint64_t words[2]) {
-    char text[HASH_TEXT_SIZE];
-    hash_print(words, text);
-    return json_string(text);
-}
-
 static json_t *parts_json(const splits *s) {
     json_t *json = json_object();
     for (uint32_t part = 0; part < SPLIT_COUNT; part++) {
@@ -401,7 +396,7 @@ static json_t *parts_json(const splits *s) {
         json_object_set_new(json, split_names[part],
                             json_pack("{s:I, s:I, s:o}", "images", (json_int_t)p->count, "positive",
                                       (json_int_t)p->positive_count, "xxh128",
-                                      hash_json(hash.words)));
+                                      json_value_hash(hash.words)));
     }
     return json;
 }
@@ -419,7 +414,7 @@ json_t *splits_json(const splits *s) {
                      (json_int_t)s->info.channels, (json_int_t)s->info.height,
                      (json_int_t)s->info.width, "positive_class",
                      s->info.class_names[s->positive_class], "negative_class", negative,
-                     "fingerprint", hash_json(s->info.fingerprint), "splits", parts_json(s), "mean",
-                     reals_json(s->means, s->info.channels), "deviation",
+                     "fingerprint", json_value_hash(s->info.fingerprint), "splits", parts_json(s),
+                     "mean", reals_json(s->means, s->info.channels), "deviation",
                      reals_json(s->deviations, s->info.channels));
 }

@@ -11,10 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static hox_status no_memory(hox_error *error) {
-    return hox_error_set(error, HOX_OUT_OF_HOST_MEMORY, "out of memory");
-}
-
 // ---- where to look ----
 
 static hox_status add_folder(catalog *c, const char *path, int length, const char *below,
@@ -190,7 +186,7 @@ hox_status catalog_open(catalog *c, uint32_t kind, const char *name, const char 
     for (size_t i = 0; i < c->folder_count; i++) {
         const char *tried = arena_print(&c->memory, error, "%s/%s_%s.so", c->folders[i],
                                         descriptor_kind_name(kind), name);
-        if (!tried) return no_memory(error);
+        if (!tried) return HOX_OUT_OF_HOST_MEMORY;
         if (access(tried, F_OK) != 0) continue;
         if (loader_open(tried, kind, name, plugin, &refusal) != HOX_OK) continue;
         if (refusal.status != HOX_OK)
