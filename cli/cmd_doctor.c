@@ -58,29 +58,31 @@ static json_t *device_json(const hox_device_info *d) {
                      (json_int_t)d->total_bytes);
 }
 
-static json_t *runtime_json(const hox_plugin *plugin, ledger *accounts) {
+static json_t *runtime_json(const hox_plugin *plugin) {
     last_words words = {""};
     const log_sink log = {.level = HOX_LOG_INFO, .write = keep_words, .context = &words};
-    services s;
-    services_init(&s, &log, accounts, plugin->name);
+    instance runtime;
     hox_error error = HOX_ERROR_INIT;
     uint32_t count = 0;
     json_t *devices = json_array();
-    hox_status status = plugin->runtime->device_count(&s.host, &count, &error);
+    hox_status status = instance_init(&runtime, plugin, "", &log, &error);
+    const hox_host *host = &runtime.services.host;
+    if (status == HOX_OK) status = plugin->runtime->device_count(host, &count, &error);
     for (uint32_t i = 0; status == HOX_OK && i < count; i++) {
         hox_device_info d = {.struct_size = sizeof d};
-        status = plugin->runtime->device_info(&s.host, i, &d, &error);
+        status = plugin->runtime->device_info(host, i, &d, &error);
         if (status == HOX_OK) json_array_append_new(devices, device_json(&d));
     }
     const char *why = status != HOX_OK ? error.message : *words.text ? words.text : NULL;
+    instance_deinit(&runtime);
     return json_pack("{s:s, s:o, s:s?}", "name", plugin->name, "devices", devices, "said", why);
 }
 
-static json_t *runtimes_json(const catalog *plugins, ledger *accounts) {
+static json_t *runtimes_json(const catalog *plugins) {
     json_t *list = json_array();
     for (size_t i = 0; i < plugins->entry_count; i++)
         if (plugins->entries[i].plugin && plugins->entries[i].kind == HOX_KIND_RUNTIME)
-            json_array_append_new(list, runtime_json(plugins->entries[i].plugin, accounts));
+            json_array_append_new(list, runtime_json(plugins->entries[i].plugin));
     return list;
 }
 
@@ -118,12 +120,12 @@ static json_t *advice_json(const catalog *plugins) {
 
 // ---- all of it ----
 
-static json_t *report_json(const catalog *plugins, ledger *accounts) {
+static json_t *report_json(const catalog *plugins) {
     return json_pack("{s:s, s:o, s:o, s:{s:I, s:I}, s:o, s:o, s:o}", "hox", HOX_VERSION_TEXT,
                      "system", system_json(), "cpu", cpu_json(), "memory", "total_bytes",
                      (json_int_t)memory_bytes("MemTotal"), "available_bytes",
                      (json_int_t)memory_bytes("MemAvailable"), "plugins", plugins_json(plugins),
-                     "runtimes", runtimes_json(plugins, accounts), "advice", advice_json(plugins));
+                     "runtimes", runtimes_json(plugins), "advice", advice_json(plugins));
 }
 
 static const char *text_at(const json_t *json, const char *key) {
@@ -178,15 +180,13 @@ int cmd_doctor(const command_line *line, terminal *t) {
     const option_values *paths = command_line_values(line, "plugin-path");
     catalog plugins = {0};
     hox_error error = HOX_ERROR_INIT;
-    ledger *accounts = ledger_create(&error);
-    hox_status status = accounts ? HOX_OK : HOX_OUT_OF_HOST_MEMORY;
-    if (status == HOX_OK) status = catalog_init(&plugins, paths->items, paths->count, &error);
+    hox_status status = catalog_init(&plugins, paths->items, paths->count, &error);
     if (status == HOX_OK) status = catalog_scan(&plugins, &error);
     int code = command_exit_code(status, false);
     if (status != HOX_OK) {
         terminal_error(t, "%s", error.message);
     } else {
-        json_t *report = report_json(&plugins, accounts);
+        json_t *report = report_json(&plugins);
         if (command_line_has(line, "json"))
             code = result_print(json_incref(report));
         else
@@ -194,6 +194,5 @@ int cmd_doctor(const command_line *line, terminal *t) {
         json_decref(report);
     }
     catalog_deinit(&plugins);
-    ledger_destroy(accounts);
     return code;
 }

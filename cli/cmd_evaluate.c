@@ -62,7 +62,7 @@ static int measure(loading *l, const genome *g, uint32_t part, bool is_json) {
     session s;
     evaluation_result r;
     hox_error error = HOX_ERROR_INIT;
-    if (session_open(&s, &l->config, l->accounts, &l->terminal->log, &error) != HOX_OK)
+    if (session_open(&s, &l->config, &l->terminal->log, (memory_listener){0}, &error) != HOX_OK)
         return loading_explain(l, &error, false);
     int code = check_size(l, g, &s.splits.info);
     const genome *const genomes[] = {g};

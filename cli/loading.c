@@ -13,8 +13,8 @@ static void print_problems(terminal *t, const document *d, const problem_list *p
 static int load_config(loading *l) {
     problem_list problems = {0};
     hox_error error = HOX_ERROR_INIT;
-    const hox_status status = experiment_config_load(
-        &l->config, &l->document, &l->plugins, &l->terminal->log, l->accounts, &problems, &error);
+    const hox_status status = experiment_config_load(&l->config, &l->document, &l->plugins,
+                                                     &l->terminal->log, &problems, &error);
     int code = EXIT_OK;
     if (problems.count > 0) {
         print_problems(l->terminal, &l->document, &problems);
@@ -30,9 +30,8 @@ int loading_open(loading *l, const char *file, const command_line *line, termina
     const option_values *sets = command_line_values(line, "set");
     const option_values *paths = command_line_values(line, "plugin-path");
     hox_error error = HOX_ERROR_INIT;
-    *l = (loading){.terminal = t, .accounts = ledger_create(&error)};
-    hox_status status = l->accounts ? HOX_OK : HOX_OUT_OF_HOST_MEMORY;
-    if (status == HOX_OK) status = catalog_init(&l->plugins, paths->items, paths->count, &error);
+    *l = (loading){.terminal = t};
+    hox_status status = catalog_init(&l->plugins, paths->items, paths->count, &error);
     if (status == HOX_OK)
         status = document_load(&l->document, file, sets->items, sets->count, &error);
     int code = command_exit_code(status, false);
@@ -48,7 +47,6 @@ void loading_close(loading *l) {
     experiment_config_deinit(&l->config);
     document_deinit(&l->document);
     catalog_deinit(&l->plugins);
-    ledger_destroy(l->accounts);
     *l = (loading){0};
 }
 

@@ -10,7 +10,6 @@
 typedef struct loading {
     terminal *terminal;
     catalog plugins;
-    ledger *accounts;
     document document;
     experiment_config config;
 } loading;

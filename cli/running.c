@@ -112,7 +112,6 @@ int running_run(loading *l, const command_line *line, const char *out, bool is_r
     progress p = {.terminal = l->terminal};
     const experiment_observer observer = progress_observer(&p);
     const experiment_setup setup = {.config = &l->config,
-                                    .accounts = l->accounts,
                                     .out = out,
                                     .is_resumed = is_resumed,
                                     .is_forced = is_forced,

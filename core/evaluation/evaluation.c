@@ -3,69 +3,76 @@
 #include "base/array.h"
 #include "base/cpu.h"
 #include "evaluation/device.h"
+#include "evaluation/lanes.h"
 #include "evaluation/metrics.h"
-#include "plan/value_hash.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const evaluation_reasons[EVALUATION_REASON_COUNT] = {"ok", "oom", "nan", "unsupported",
-                                                                 "plugin-error"};
+const char *const evaluation_reasons[EVALUATION_REASON_COUNT] = {
+    "ok", "oom", "nan", "unsupported", "plugin-error", "device-lost"};
 
-// A lane's own memory, as large as the largest split so far.
-typedef struct lane_memory {
-    float *logits;
+enum { MOST_LOGIT_BYTES = 1 << 28, CUDA_LANES = 2 };
+
+// Room to sort the logits of the largest split so far, per lane.
+typedef struct key_space {
     uint64_t *keys;
-    uint64_t capacity; // images
-} lane_memory;
+    uint64_t capacity;
+} key_space;
 
 struct evaluation {
     const hox_runtime_api *api;
     const instance *fitness;
+    evaluation_config config;
     double threshold;
-    uint64_t batch_size; // images in a chunk: a multiple of the runtime's
     uint32_t runtime_flags;
-    hox_device_info device;
     hox_runtime *runtime;
-    thread_pool *pool;
-    lane_memory *lanes; // one per lane
+    lanes lanes;
+    key_space *keys;           // one per lane
+    evaluation_split *splits;  // that may be on the device
+    uint64_t cache_bound;      // bytes of runners a lane may keep
+    bool is_asked;             // the formula, in this generation
+    uint64_t generation_count; // that have ended
+    runner_statistics before;  // of the lanes, when this generation began
 };
 
-static hox_status open_runtime(evaluation *e, const evaluation_config *config,
-                               const instance *runtime, ledger *accounts, uint32_t lane_count,
-                               hox_error *error) {
-    uint32_t device;
-    HOX_TRY(device_choose(runtime, config->device, &device, &e->device, error));
-    if (config->gpu_vram_cap_bytes > 0)
-        HOX_TRY(ledger_set_budget(accounts, e->device.address, (uint64_t)config->gpu_vram_cap_bytes,
-                                  error));
-    HOX_TRY(e->api->open(&runtime->services.host, device, lane_count, runtime->options, &e->runtime,
-                         error));
+// ---- life ----
+
+static hox_status open_runtime(evaluation *e, const evaluation_setup *setup, hox_error *error) {
+    const evaluation_config *config = setup->config;
+    lanes_setup l = {
+        .memory = {.plugin = setup->runtime, .cap = (uint64_t)config->gpu_vram_cap_bytes},
+        .log = setup->log,
+        .listener = setup->listener};
+    hox_device_info *device = &l.memory.device;
+    uint32_t number;
+    HOX_TRY(device_choose(setup->runtime, config->device, &number, device, error));
+    l.lane_count = (uint32_t)config->fitness_eval_parallel;
+    if (l.lane_count == 0)
+        l.lane_count = device->kind == HOX_DEVICE_CUDA ? CUDA_LANES : cpu_core_count();
+    l.settings = evaluation_vram_settings(config, device->kind == HOX_DEVICE_CUDA);
+    HOX_TRY(e->api->open(&setup->runtime->services.host, number, l.lane_count,
+                         setup->runtime->options, &e->runtime, error));
     hox_runtime_caps caps = {.struct_size = sizeof caps};
     e->api->caps(e->runtime, &caps);
     e->runtime_flags = caps.flags;
-    const uint64_t multiple = caps.batch_multiple ? caps.batch_multiple : 1;
-    const uint64_t wanted = (uint64_t)config->eval_batch_size;
-    e->batch_size = wanted < multiple ? multiple : wanted / multiple * multiple;
-    return HOX_OK;
+    l.memory.runtime = l.runtime = e->runtime;
+    HOX_TRY(lanes_init(&e->lanes, &l, error));
+    e->keys = array_create(l.lane_count, sizeof *e->keys, error);
+    return e->keys ? device_memory_set_budget(&e->lanes.memory, error) : HOX_OUT_OF_HOST_MEMORY;
 }
 
-hox_status evaluation_create(const evaluation_config *config, double decision_threshold,
-                             const instance *runtime, const instance *fitness, ledger *accounts,
-                             evaluation **out, hox_error *error) {
+hox_status evaluation_create(const evaluation_setup *setup, evaluation **out, hox_error *error) {
     *out = NULL;
-    const uint32_t lane_count =
-        config->fitness_eval_parallel ? (uint32_t)config->fitness_eval_parallel : cpu_core_count();
     evaluation *e = array_create(1, sizeof *e, error);
     if (!e) return HOX_OUT_OF_HOST_MEMORY;
-    *e = (evaluation){.api = runtime->plugin->runtime,
-                      .fitness = fitness,
-                      .threshold = decision_threshold,
-                      .lanes = array_create(lane_count, sizeof *e->lanes, error)};
-    hox_status status = e->lanes ? HOX_OK : HOX_OUT_OF_HOST_MEMORY;
-    if (status == HOX_OK) status = open_runtime(e, config, runtime, accounts, lane_count, error);
-    if (status == HOX_OK) status = thread_pool_create(lane_count, &e->pool, error);
+    *e = (evaluation){.api = setup->runtime->plugin->runtime,
+                      .fitness = setup->fitness,
+                      .config = *setup->config,
+                      .threshold = setup->decision_threshold};
+    const hox_status status = open_runtime(e, setup, error);
     if (status == HOX_OK)
         *out = e;
     else
@@ -75,194 +82,34 @@ hox_status evaluation_create(const evaluation_config *config, double decision_th
 
 void evaluation_destroy(evaluation *e) {
     if (!e) return;
-    for (uint32_t i = 0; e->pool && i < thread_pool_lane_count(e->pool); i++) {
-        free(e->lanes[i].logits);
-        free(e->lanes[i].keys);
-    }
-    thread_pool_destroy(e->pool);
+    while (e->splits)
+        evaluation_drop_split(e, e->splits);
+    for (uint32_t i = 0; e->keys && i < e->lanes.count; i++)
+        free(e->keys[i].keys);
+    free(e->keys);
+    lanes_deinit(&e->lanes);
     e->api->close(e->runtime);
-    free(e->lanes);
     free(e);
 }
 
 const hox_device_info *evaluation_device(const evaluation *e) {
-    return &e->device;
+    return &e->lanes.memory.device;
 }
 
 uint32_t evaluation_lane_count(const evaluation *e) {
-    return thread_pool_lane_count(e->pool);
+    return e->lanes.count;
 }
 
 uint32_t evaluation_runtime_flags(const evaluation *e) {
     return e->runtime_flags;
 }
 
-// ---- splits ----
-
-hox_status evaluation_split_init(evaluation *e, evaluation_split *split, uint64_t count,
-                                 uint32_t channels, uint32_t height, uint32_t width,
-                                 hox_error *error) {
-    *split = (evaluation_split){.labels = array_create(count, 1, error), .count = count};
-    hox_status status = split->labels ? HOX_OK : HOX_OUT_OF_HOST_MEMORY;
-    if (status == HOX_OK)
-        status = e->api->samples_create(e->runtime, count, channels, height, width, &split->samples,
-                                        error);
-    if (status != HOX_OK) evaluation_split_deinit(e, split);
-    return status;
+vram_state evaluation_memory_state(const evaluation *e) {
+    return e->lanes.controller.state;
 }
 
-hox_status evaluation_split_write(evaluation *e, evaluation_split *split, uint64_t first,
-                                  uint64_t count, const float *images, hox_error *error) {
-    return e->api->samples_write(split->samples, first, count, images, error);
-}
-
-void evaluation_split_deinit(evaluation *e, evaluation_split *split) {
-    if (split->samples) e->api->samples_destroy(split->samples);
-    free(split->labels);
-    *split = (evaluation_split){0};
-}
-
-static hox_status reserve_lanes(evaluation *e, uint64_t count, hox_error *error) {
-    for (uint32_t i = 0; i < evaluation_lane_count(e); i++) {
-        lane_memory *lane = &e->lanes[i];
-        if (lane->capacity >= count) continue;
-        free(lane->logits);
-        free(lane->keys);
-        *lane = (lane_memory){.logits = array_create(count, sizeof *lane->logits, error),
-                              .keys = array_create(count, sizeof *lane->keys, error)};
-        if (!lane->logits || !lane->keys) return HOX_OUT_OF_HOST_MEMORY;
-        lane->capacity = count;
-    }
-    return HOX_OK;
-}
-
-// ---- one genome on one lane ----
-
-typedef struct scoring {
-    evaluation *e;
-    const genome *const *genomes;
-    const evaluation_split *split;
-    evaluation_result *results;
-} scoring;
-
-static uint32_t reason_of(hox_status status) {
-    switch (status) {
-        case HOX_OUT_OF_HOST_MEMORY:
-        case HOX_OUT_OF_DEVICE_MEMORY: return EVALUATION_OOM;
-        case HOX_UNSUPPORTED: return EVALUATION_UNSUPPORTED;
-        default: return EVALUATION_PLUGIN_ERROR;
-    }
-}
-
-static hox_genome_facts facts_of(const genome *g, const hox_plan *p) {
-    return (hox_genome_facts){.struct_size = sizeof(hox_genome_facts),
-                              .node_count = (uint32_t)g->node_count,
-                              .edge_count = (uint32_t)g->edge_count,
-                              .enabled_edge_count = (uint32_t)genome_enabled_edge_count(g),
-                              .executed_node_count = p->node_count,
-                              .executed_edge_count = p->edge_count,
-                              .weight_count = p->weight_count,
-                              .flops_per_sample = p->flops_per_sample};
-}
-
-// All chunks of the split through one runner.
-static hox_status run_chunks(const scoring *s, uint32_t lane, hox_runner *runner,
-                             const hox_weights *weights, uint64_t capacity, hox_error *error) {
-    const evaluation *e = s->e;
-    for (uint64_t first = 0; first < s->split->count; first += capacity) {
-        const uint64_t left = s->split->count - first;
-        hox_job job = {.struct_size = sizeof job,
-                       .runner = runner,
-                       .weights = weights,
-                       .samples = s->split->samples,
-                       .first = first,
-                       .count = left < capacity ? left : capacity,
-                       .logits = e->lanes[lane].logits + first,
-                       .error = error};
-        hox_job *const jobs[] = {&job};
-        HOX_TRY(e->api->evaluate(e->runtime, lane, jobs, 1, error));
-        if (job.status != HOX_OK) return job.status;
-    }
-    return HOX_OK;
-}
-
-static hox_status run_plan(const scoring *s, uint32_t lane, const plan *p, const genome *g,
-                           hox_error *error) {
-    const evaluation *e = s->e;
-    HOX_TRY(e->api->check_plan(e->runtime, &p->view, HOX_PRECISION_FP32, error));
-    plan_weights weights;
-    HOX_TRY(plan_weights_init(&weights, p, g, error));
-    const uint64_t capacity = e->batch_size < s->split->count ? e->batch_size : s->split->count;
-    const hox_prepare_options options = {.struct_size = sizeof options,
-                                         .capacity = (uint32_t)capacity,
-                                         .precision = HOX_PRECISION_FP32,
-                                         .purpose = HOX_PURPOSE_INFER};
-    hox_runner *runner = NULL;
-    hox_status status = e->api->prepare(e->runtime, lane, &p->view, &options, &runner, error);
-    if (status == HOX_OK) status = run_chunks(s, lane, runner, &weights.view, capacity, error);
-    if (runner) e->api->release(runner);
-    plan_weights_deinit(&weights);
-    return status;
-}
-
-static bool all_finite(const float *logits, uint64_t count, uint64_t *first_wrong) {
-    for (*first_wrong = 0; *first_wrong < count; ++*first_wrong)
-        if (!isfinite(logits[*first_wrong])) return false;
-    return true;
-}
-
-// From logits to fitness.
-static hox_status judge(const scoring *s, uint32_t lane, evaluation_result *result) {
-    const lane_memory *memory = &s->e->lanes[lane];
-    uint64_t wrong;
-    if (!all_finite(memory->logits, s->split->count, &wrong)) {
-        result->reason = EVALUATION_NAN;
-        return hox_error_set(&result->error, HOX_INTERNAL, "the logit of image %llu is not finite",
-                             (unsigned long long)wrong);
-    }
-    metrics_compute(memory->logits, s->split->labels, s->split->count, s->e->threshold,
-                    memory->keys, &result->metrics);
-    const instance *fitness = s->e->fitness;
-    HOX_TRY(fitness->plugin->fitness->score(fitness->options, &result->metrics, &result->facts,
-                                            &result->fitness, &result->error));
-    result->metrics.logits = NULL;
-    result->metrics.labels = NULL;
-    if (isfinite(result->fitness)) return HOX_OK;
-    result->reason = EVALUATION_NAN;
-    return hox_error_set(&result->error, HOX_INTERNAL, "the fitness is not finite");
-}
-
-static hox_status run_and_judge(const scoring *s, uint32_t lane, const plan *p, const genome *g,
-                                evaluation_result *result) {
-    if (p->has_path)
-        HOX_TRY(run_plan(s, lane, p, g, &result->error));
-    else
-        memset(s->e->lanes[lane].logits, 0, s->split->count * sizeof(float));
-    return judge(s, lane, result);
-}
-
-static void score_one(void *context, uint64_t item, uint32_t lane) {
-    const scoring *s = context;
-    const genome *g = s->genomes[item];
-    evaluation_result *result = &s->results[item];
-    *result = (evaluation_result){.error = HOX_ERROR_INIT};
-    plan p;
-    hox_status status = plan_init(&p, g, &result->error);
-    if (status == HOX_OK) {
-        result->facts = facts_of(g, &p.view);
-        result->bytes_per_sample = p.view.bytes_per_sample;
-        memcpy(result->structure_hash, p.view.structure_hash, sizeof result->structure_hash);
-        status = run_and_judge(s, lane, &p, g, result);
-        plan_deinit(&p);
-    }
-    if (status == HOX_OK) return;
-    if (result->reason == EVALUATION_OK) result->reason = reason_of(status);
-    result->error.status = status;
-    if (!result->error.message[0]) // a plugin may say nothing
-        snprintf(result->error.message, sizeof result->error.message,
-                 "status %d, and the plugin did not say why", status);
-    result->fitness = NAN;
-    result->metrics = (hox_predictions){0};
+void evaluation_restore_memory(evaluation *e, const vram_state *state) {
+    vram_controller_restore(&e->lanes.controller, state);
 }
 
 hox_status evaluation_check(const evaluation *e, const genome *g, hox_error *error) {
@@ -274,14 +121,519 @@ hox_status evaluation_check(const evaluation *e, const genome *g, hox_error *err
     return status;
 }
 
+// ---- one evaluation ----
+
+typedef struct scoring {
+    evaluation *e;
+    evaluation_split *split;
+    task *tasks;  // task i belongs to genome i
+    task **order; // the costly first, equal structures together
+    size_t count;
+    const genome *const *genomes;
+    evaluation_result *results;
+    vram_demand demand; // of the largest genome
+} scoring;
+
+static hox_status scoring_init(scoring *s, hox_error *error) {
+    s->tasks = array_create(s->count, sizeof *s->tasks, error);
+    s->order = array_create(s->count, sizeof *s->order, error);
+    if (!s->tasks || !s->order) return HOX_OUT_OF_HOST_MEMORY;
+    for (uint32_t i = 0; i < s->e->lanes.count; i++) {
+        key_space *space = &s->e->keys[i];
+        if (space->capacity >= s->split->count) continue;
+        free(space->keys);
+        *space = (key_space){.keys = array_create(s->split->count, sizeof *space->keys, error)};
+        if (!space->keys) return HOX_OUT_OF_HOST_MEMORY;
+        space->capacity = s->split->count;
+    }
+    return HOX_OK;
+}
+
+static void scoring_deinit(scoring *s) {
+    for (size_t i = 0; s->tasks && i < s->count; i++)
+        task_deinit(&s->tasks[i]);
+    free(s->tasks);
+    free(s->order);
+}
+
+static void plan_one(void *context, uint64_t item, uint32_t lane) {
+    (void)lane;
+    const scoring *s = context;
+    task_init(&s->tasks[item], s->genomes[item], &s->results[item], s->e->api, s->e->runtime);
+}
+
+static int costly_first(const void *a, const void *b) {
+    const task *left = *(task *const *)a, *right = *(task *const *)b;
+    const uint64_t left_flops = left->plan.view.flops_per_sample,
+                   right_flops = right->plan.view.flops_per_sample;
+    if (left_flops != right_flops) return left_flops < right_flops ? 1 : -1;
+    const int structure =
+        structure_hash_compare(left->plan.view.structure_hash, right->plan.view.structure_hash);
+    if (structure != 0) return structure;
+    return left < right ? -1 : left > right;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static void plan_all(scoring *s) {
+    thread_pool_run(s->e->lanes.pool, s->count, plan_one, s);
+    s->demand.lane_count = s->e->lanes.count;
+    for (size_t i = 0; i < s->count; i++) {
+        s->order[i] = &s->tasks[i];
+        s->demand.fixed = larger(s->demand.fixed, s->tasks[i].need.fixed_bytes);
+        s->demand.per_sample = larger(s->demand.per_sample, s->tasks[i].need.bytes_per_sample);
+    }
+    qsort(s->order, s->count, sizeof(task *), costly_first);
+}
+
+// ---- the split on the device ----
+
+void evaluation_drop_split(evaluation *e, evaluation_split *split) {
+    for (evaluation_split **at = &e->splits; *at; at = &(*at)->next)
+        if (*at == split) {
+            *at = split->next;
+            split->next = NULL;
+            break;
+        }
+    if (split->samples) e->api->samples_destroy(split->samples);
+    split->samples = NULL;
+}
+
+static void drop_all_splits(evaluation *e) {
+    while (e->splits)
+        evaluation_drop_split(e, e->splits);
+}
+
+// All that can be given back while the lanes rest.
+static void make_room(evaluation *e) {
+    lanes_release_idle(&e->lanes);
+    device_memory_trim(&e->lanes.memory, e->runtime);
+}
+
+static hox_status create_samples(scoring *s, uint64_t count, hox_samples **samples,
+                                 hox_error *error) {
+    evaluation *e = s->e;
+    hox_error why = HOX_ERROR_INIT;
+    const hox_status status =
+        split_create_samples(s->split, e->api, e->runtime, count, samples, &why);
+    if (!lanes_is_memory(status))
+        return status == HOX_OK ? HOX_OK : hox_error_set(error, status, "%s", why.message);
+    make_room(e);
+    return split_create_samples(s->split, e->api, e->runtime, count, samples, error);
+}
+
+// Beside the split there must be room for the largest genome at the lower bound.
+static bool leaves_room(const scoring *s) {
+    const lanes *l = &s->e->lanes;
+    const uint64_t images = lanes_chunk_of(l, l->controller.settings.lower_bound, s->split->count);
+    return device_memory_fits(&l->memory, s->demand.fixed + images * s->demand.per_sample);
+}
+
+static void tell_streamed(scoring *s, const hox_error *why) {
+    lanes *l = &s->e->lanes;
+    if (s->split->is_told) return;
+    s->split->is_told = true;
+    const uint64_t batch = l->controller.state.batch;
+    memory_event event = {.why = MEMORY_STREAMED,
+                          .batch_before = batch,
+                          .batch_after = batch,
+                          .ceiling = l->controller.state.ceiling,
+                          .bytes_needed = s->split->count * split_image_bytes(s->split),
+                          .bytes_left = why->bytes_available};
+    if (device_memory_read(&l->memory, &event.reading, NULL) != HOX_OK)
+        event.reading = (vram_reading){0};
+    lanes_tell(l, &event);
+}
+
+// Where it does not fit it stays away, and is streamed.
+static hox_status make_resident(scoring *s, hox_error *error) {
+    evaluation *e = s->e;
+    evaluation_split *split = s->split;
+    if (split->samples || !e->config.cache_val_on_gpu) return HOX_OK;
+    hox_error why = HOX_ERROR_INIT;
+    hox_status status = create_samples(s, split->count, &split->samples, &why);
+    if (status == HOX_OK) {
+        split->next = e->splits;
+        e->splits = split;
+        if (!leaves_room(s)) {
+            make_room(e);
+            if (!leaves_room(s)) status = HOX_OUT_OF_DEVICE_MEMORY;
+        }
+    }
+    if (status == HOX_OK) {
+        split->is_told = false;
+        status = split_fill(split, e->api, split->samples, 0, split->count, &why);
+    }
+    if (status == HOX_OK) return HOX_OK;
+    evaluation_drop_split(e, split);
+    if (!lanes_is_memory(status)) return hox_error_set(error, status, "%s", why.message);
+    tell_streamed(s, &why);
+    return HOX_OK;
+}
+
+// ---- how many images at once ----
+
+static void warn(const lanes *l, uint32_t warnings) {
+    static const char *const texts[] = {
+        "memory: what gpu_memory_fraction and the reserve leave free holds no image: the batch is "
+        "eval_batch_size_min",
+        "memory: the device says that more is free than it has; it is taken to be all free",
+        "memory: the device does not say how much it has: vram_usage_threshold is not applied"};
+    for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (warnings & 1u << i) log_line(l->log, HOX_LOG_WARNING, "%s", texts[i]);
+}
+
+static void tell_decision(const lanes *l, const vram_decision *d) {
+    warn(l, d->warnings);
+    if (d->reason == VRAM_KEPT) return;
+    lanes_tell(l, &(memory_event){.why = d->reason,
+                                  .reading = d->reading,
+                                  .batch_before = d->before,
+                                  .batch_after = d->after,
+                                  .ceiling = l->controller.state.ceiling});
+}
+
+// Idle runners count as free: they go when room is needed.
+static hox_status read_memory(const lanes *l, vram_reading *reading, hox_error *error) {
+    HOX_TRY(device_memory_read(&l->memory, reading, error));
+    uint64_t count;
+    const uint64_t idle = lanes_statistics(l, &count).bytes;
+    const uint64_t freed = idle < reading->used ? idle : reading->used;
+    reading->used -= freed;
+    reading->free = reading->free > UINT64_MAX - freed ? UINT64_MAX : reading->free + freed;
+    return HOX_OK;
+}
+
+static hox_status choose_batch(scoring *s, hox_error *error) {
+    evaluation *e = s->e;
+    lanes *l = &e->lanes;
+    vram_reading reading;
+    HOX_TRY(device_memory_set_budget(&l->memory, error));
+    HOX_TRY(make_resident(s, error));
+    if (l->controller.settings.is_adaptive && !e->is_asked)
+        device_memory_trim(&l->memory, e->runtime);
+    HOX_TRY(read_memory(l, &reading, error));
+    if (!e->is_asked) {
+        vram_demand demand = s->demand;
+        if (!s->split->samples) demand.per_sample += split_image_bytes(s->split);
+        const vram_decision d = vram_before_generation(&l->controller, &reading, &demand);
+        tell_decision(l, &d);
+        if (d.after != d.before) lanes_release_idle(l);
+        reading = d.reading;
+        e->is_asked = true;
+    }
+    const int64_t share = vram_share(&l->controller.settings, &reading, l->count);
+    e->cache_bound = share > 0 ? (uint64_t)share : 0;
+    for (uint32_t i = 0; i < l->count; i++)
+        runner_cache_set_bound(&l->items[i].cache,
+                               e->config.keep_population_on_gpu_within_generation ? UINT64_MAX
+                                                                                  : e->cache_bound);
+    return HOX_OK;
+}
+
+// ---- from logits to fitness ----
+
+static hox_status judge_logits(const scoring *s, task *t, uint64_t *keys, hox_error *error) {
+    evaluation_result *r = t->result;
+    const evaluation_split *split = s->split;
+    for (uint64_t i = 0; i < split->count; i++) {
+        if (isfinite(t->logits[i])) continue;
+        r->reason = EVALUATION_NAN;
+        return hox_error_set(error, HOX_INTERNAL, "the logit of image %" PRIu64 " is not finite",
+                             i);
+    }
+    metrics_compute(t->logits, split->labels, split->count, s->e->threshold, keys, &r->metrics);
+    const instance *fitness = s->e->fitness;
+    HOX_TRY(fitness->plugin->fitness->score(fitness->options, &r->metrics, &r->facts, &r->fitness,
+                                            error));
+    r->metrics.logits = NULL;
+    r->metrics.labels = NULL;
+    if (isfinite(r->fitness)) return HOX_OK;
+    r->reason = EVALUATION_NAN;
+    return hox_error_set(error, HOX_INTERNAL, "the fitness is not finite");
+}
+
+static void judge(const scoring *s, task *t, uint32_t lane) {
+    const hox_status status = judge_logits(s, t, s->e->keys[lane].keys, &t->result->error);
+    if (status != HOX_OK) task_fail(t, status, &t->result->error);
+}
+
+// ---- a set: genomes whose runners fit the caches together ----
+
+typedef struct task_set {
+    const scoring *scoring;
+    task **tasks;
+    size_t count;
+} task_set;
+
+static void set_aside(task *t) {
+    t->is_over = t->is_aside = true;
+}
+
+static void load_one(void *context, uint64_t item, uint32_t lane) {
+    (void)lane;
+    const task_set *set = context;
+    task *t = set->tasks[item];
+    if (!t->is_over && task_load(t, set->scoring->split->count, NULL) != HOX_OK) set_aside(t);
+}
+
+static void judge_one(void *context, uint64_t item, uint32_t lane) {
+    const task_set *set = context;
+    if (!set->tasks[item]->is_over) judge(set->scoring, set->tasks[item], lane);
+}
+
+static void run_images(const task_set *set, const size_t *home, const hox_samples *samples,
+                       uint64_t first, uint64_t end) {
+    lane_pass p = {.lanes = &set->scoring->e->lanes,
+                   .queue = {.tasks = set->tasks, .home = home, .end = end},
+                   .samples = samples,
+                   .first = first,
+                   .split_count = set->scoring->split->count};
+    lanes_run(&p);
+}
+
+// Room for a chunk of the split, as large as can be had between the lower bound and most.
+static hox_status create_window(scoring *s, uint64_t most, hox_samples **window, uint64_t *count,
+                                hox_error *error) {
+    const lanes *l = &s->e->lanes;
+    const uint64_t bound = l->controller.settings.lower_bound;
+    const uint64_t least = lanes_chunk_of(l, bound, s->split->count);
+    for (*count = most;; *count = lanes_chunk_of(l, larger(*count / 2, least), s->split->count)) {
+        hox_error why = HOX_ERROR_INIT;
+        const hox_status status = create_samples(s, *count, window, &why);
+        if (status == HOX_OK) return HOX_OK;
+        if (lanes_is_memory(status) && *count > least) continue;
+        return hox_error_set(error, status, "%s", why.message);
+    }
+}
+
+static hox_status stream_set(scoring *s, const task_set *set, const size_t *home,
+                             hox_error *error) {
+    const evaluation_split *split = s->split;
+    hox_samples *window;
+    hox_error why = HOX_ERROR_INIT;
+    uint64_t size;
+    hox_status status =
+        create_window(s, lanes_chunk(&s->e->lanes, split->count), &window, &size, &why);
+    if (lanes_is_memory(status)) {
+        for (size_t i = 0; i < set->count; i++)
+            if (!set->tasks[i]->is_over && set->tasks[i]->plan.has_path) set_aside(set->tasks[i]);
+        return HOX_OK;
+    }
+    if (status != HOX_OK) return hox_error_set(error, status, "%s", why.message);
+    for (uint64_t first = 0; first < split->count && status == HOX_OK; first += size) {
+        const uint64_t count = split->count - first < size ? split->count - first : size;
+        status = split_fill(split, s->e->api, window, first, count, error);
+        if (status == HOX_OK) run_images(set, home, window, first, first + count);
+    }
+    s->e->api->samples_destroy(window);
+    return status;
+}
+
+static hox_status run_set(scoring *s, task_set *set, hox_error *error) {
+    lanes *l = &s->e->lanes;
+    hox_status status = HOX_OK;
+    size_t *home = array_create(l->count + 1, sizeof *home, error);
+    if (!home) return HOX_OUT_OF_HOST_MEMORY;
+    thread_pool_run(l->pool, set->count, load_one, set);
+    job_queue_share(set->tasks, set->count, l->count, home);
+    if (s->split->samples)
+        run_images(set, home, s->split->samples, 0, s->split->count);
+    else
+        status = stream_set(s, set, home, error);
+    if (status == HOX_OK && !l->is_lost) thread_pool_run(l->pool, set->count, judge_one, set);
+    for (size_t i = 0; i < set->count; i++)
+        task_unload(set->tasks[i]);
+    free(home);
+    return status;
+}
+
+// How many of the tasks from begin on make a set: their logits fit the host's memory and, where the
+// images come in several chunks, their runners fit the caches.
+static size_t set_size(const scoring *s, size_t begin) {
+    lanes *l = &s->e->lanes;
+    const uint64_t chunk = lanes_chunk(l, s->split->count);
+    const bool is_bounded =
+        chunk < s->split->count && !s->e->config.keep_population_on_gpu_within_generation;
+    const size_t most = larger(1, MOST_LOGIT_BYTES / sizeof(float) / s->split->count);
+    const double bound = (double)s->e->cache_bound * l->count;
+    double bytes = 0.0;
+    size_t count = 0;
+    for (; begin + count < s->count && count < most; count++) {
+        const task *t = s->order[begin + count];
+        const bool is_new = count == 0 || structure_hash_compare(
+                                              s->order[begin + count - 1]->plan.view.structure_hash,
+                                              t->plan.view.structure_hash) != 0;
+        if (is_new)
+            bytes += (double)t->need.fixed_bytes + (double)t->need.bytes_per_sample * (double)chunk;
+        if (is_bounded && bytes > bound && count >= l->count) break;
+    }
+    return count;
+}
+
+// ---- the last run, alone ----
+
+// What to change lies where the lower bound comes from.
+static const char *bounding_key(const evaluation_config *c) {
+    if (c->eval_batch_size <= c->eval_batch_size_min || c->eval_batch_size <= c->batch_size)
+        return "eval_batch_size";
+    return c->batch_size > c->eval_batch_size_min ? "batch_size" : "eval_batch_size_min";
+}
+
+static void explain(const scoring *s, task *t, uint64_t batch, const hox_error *why) {
+    const evaluation_config *config = &s->e->config;
+    char numbers[200];
+    if (why->bytes_requested > 0)
+        snprintf(numbers, sizeof numbers, "%" PRIu64 " bytes needed, %" PRIu64 " free",
+                 why->bytes_requested, why->bytes_available);
+    else
+        snprintf(numbers, sizeof numbers, "%.199s", why->message);
+    snprintf(t->result->error.message, sizeof t->result->error.message,
+             "genome %" PRIu64 " (%u nodes, %u edges, %" PRIu64
+             " bytes an image) does not fit on %s, even alone with %" PRIu64
+             " images at once: %s; lower evaluation.%s%s",
+             t->genome->id, t->plan.view.node_count, t->plan.view.edge_count,
+             t->result->bytes_per_sample, s->e->lanes.memory.device.address, batch, numbers,
+             bounding_key(config),
+             config->gpu_vram_cap_bytes ? " or raise evaluation.gpu_vram_cap_bytes" : "");
+}
+
+static hox_status run_windows(scoring *s, task *t, hox_samples *window, uint64_t size,
+                              hox_error *error) {
+    const evaluation_split *split = s->split;
+    lane_pass p = {.lanes = &s->e->lanes, .samples = window, .split_count = split->count};
+    for (; p.first < split->count; p.first += size) {
+        p.queue.end = split->count - p.first < size ? split->count : p.first + size;
+        HOX_TRY(split_fill(split, s->e->api, window, p.first, p.queue.end - p.first, error));
+        HOX_TRY(lanes_run_alone(&p, t, size, error));
+    }
+    return HOX_OK;
+}
+
+static hox_status try_alone(scoring *s, task *t, uint64_t batch, hox_error *error) {
+    hox_samples *window;
+    HOX_TRY(task_load(t, s->split->count, error));
+    HOX_TRY(create_samples(s, batch, &window, error));
+    const hox_status status = run_windows(s, t, window, batch, error);
+    s->e->api->samples_destroy(window);
+    return status;
+}
+
+// Nothing else is on the device. What fails now has failed for good. Errors: DEVICE_LOST, and those
+// of the split's reader.
+static hox_status run_alone(scoring *s, task *t, hox_error *error) {
+    lanes *l = &s->e->lanes;
+    const vram_state *state = &l->controller.state;
+    const uint64_t bound = l->controller.settings.lower_bound;
+    const uint64_t batch =
+        lanes_chunk_of(l, state->batch < bound ? state->batch : bound, s->split->count);
+    drop_all_splits(s->e);
+    make_room(s->e);
+    memory_event event = {.why = MEMORY_ALONE,
+                          .batch_before = state->batch,
+                          .batch_after = batch,
+                          .ceiling = state->ceiling,
+                          .genome_id = t->genome->id,
+                          .tried = batch};
+    HOX_TRY(device_memory_read(&l->memory, &event.reading, error));
+    event.bytes_needed = t->need.fixed_bytes + batch * t->need.bytes_per_sample;
+    event.bytes_left = event.reading.free;
+    lanes_tell(l, &event);
+    hox_error why = HOX_ERROR_INIT;
+    t->is_over = false;
+    const hox_status status = try_alone(s, t, batch, &why);
+    if (status == HOX_OK) {
+        judge(s, t, 0);
+    } else {
+        task_fail(t, status, &why);
+        if (lanes_is_memory(status)) explain(s, t, batch, &why);
+    }
+    task_unload(t);
+    lanes_release_idle(l);
+    return status == HOX_DEVICE_LOST ? hox_error_set(error, status, "%s", why.message) : HOX_OK;
+}
+
+// ---- all of it ----
+
+static hox_status run_all(scoring *s, hox_error *error) {
+    lanes *l = &s->e->lanes;
+    plan_all(s);
+    HOX_TRY(choose_batch(s, error));
+    for (size_t begin = 0; begin < s->count && !l->is_lost;) {
+        task_set set = {s, s->order + begin, set_size(s, begin)};
+        HOX_TRY(run_set(s, &set, error));
+        begin += set.count;
+    }
+    for (size_t i = 0; i < s->count && !l->is_lost; i++)
+        if (s->tasks[i].is_aside) HOX_TRY(run_alone(s, &s->tasks[i], error));
+    if (!l->is_lost) return HOX_OK;
+    *error = l->lost_error;
+    return HOX_DEVICE_LOST;
+}
+
 hox_status evaluation_score(evaluation *e, const genome *const *genomes, size_t genome_count,
-                            const evaluation_split *split, evaluation_result *results,
-                            hox_error *error) {
-    scoring s = {e, genomes, split, results};
-    HOX_TRY(reserve_lanes(e, split->count, error));
-    thread_pool_run(e->pool, genome_count, score_one, &s);
-    for (size_t i = 0; i < genome_count; i++)
-        if (results[i].error.status == HOX_DEVICE_LOST)
-            return hox_error_set(error, HOX_DEVICE_LOST, "%s", results[i].error.message);
+                            evaluation_split *split, evaluation_result *results, hox_error *error) {
+    scoring s = {
+        .e = e, .split = split, .count = genome_count, .genomes = genomes, .results = results};
+    hox_error why = HOX_ERROR_INIT;
+    hox_status status = scoring_init(&s, &why);
+    if (status == HOX_OK) status = run_all(&s, &why);
+    scoring_deinit(&s);
+    return status == HOX_OK ? HOX_OK : hox_error_set(error, status, "%s", why.message);
+}
+
+// ---- between generations ----
+
+static hox_status release_dead(evaluation *e, const evaluation_result *results, size_t count,
+                               hox_error *error) {
+    uint64_t(*hashes)[2] = array_create(count, sizeof *hashes, error);
+    if (!hashes) return HOX_OUT_OF_HOST_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        memcpy(hashes[i], results[i].structure_hash, sizeof hashes[i]);
+    qsort(hashes, count, sizeof *hashes, structure_hash_compare);
+    for (uint32_t i = 0; i < e->lanes.count; i++) {
+        runner_cache *cache = &e->lanes.items[i].cache;
+        runner_cache_mark_living(cache, (const uint64_t(*)[2])hashes, count);
+        runner_cache_release_dead(cache);
+        runner_cache_set_bound(cache, e->cache_bound);
+    }
+    free(hashes);
+    return HOX_OK;
+}
+
+static void tell_generation(evaluation *e, const vram_decision *d) {
+    const lanes *l = &e->lanes;
+    memory_event event = {.why = MEMORY_GENERATION,
+                          .reading = d->reading,
+                          .batch_before = d->before,
+                          .batch_after = d->after,
+                          .ceiling = l->controller.state.ceiling};
+    event.runners = lanes_statistics(l, &event.runner_count);
+    const runner_statistics now = event.runners;
+    event.runners.hits -= e->before.hits;
+    event.runners.prepares -= e->before.prepares;
+    event.runners.evictions -= e->before.evictions;
+    event.peak_bytes = ledger_peak(l->memory.plugin->services.ledger, l->memory.device.address);
+    e->before = now;
+    lanes_tell(l, &event);
+}
+
+hox_status evaluation_end_generation(evaluation *e, const evaluation_result *results, size_t count,
+                                     hox_error *error) {
+    lanes *l = &e->lanes;
+    const int64_t interval = e->config.cuda_empty_cache_interval;
+    vram_reading reading;
+    HOX_TRY(device_memory_read(&l->memory, &reading, error));
+    HOX_TRY(release_dead(e, results, count, error));
+    const vram_decision d = vram_after_generation(&l->controller, &reading, l->largest);
+    if (d.after != d.before) lanes_release_idle(l);
+    if (interval > 0 && ++e->generation_count % (uint64_t)interval == 0)
+        device_memory_trim(&l->memory, e->runtime);
+    tell_decision(l, &d);
+    tell_generation(e, &d);
+    l->largest = 0;
+    e->is_asked = false;
     return HOX_OK;
 }

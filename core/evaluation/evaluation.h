@@ -1,19 +1,14 @@
-// evaluation.h - genomes in, fitness out: lanes run the forward runtime over a data split.
+// evaluation.h - genomes in, fitness out: lanes run the forward runtime over a data split, in as
+// much memory as there is.
 #pragma once
 
-#include "base/thread_pool.h"
 #include "evaluation/evaluation_config.h"
+#include "evaluation/memory_event.h"
+#include "evaluation/split.h"
 #include "genome/genome.h"
 #include "plugin_host/instance.h"
 
 typedef struct evaluation evaluation;
-
-// A data split on the device, with what is right about each image.
-typedef struct evaluation_split {
-    hox_samples *samples;
-    uint8_t *labels; // 1 = positive
-    uint64_t count;
-} evaluation_split;
 
 // Why a genome has no fitness.
 enum {
@@ -22,6 +17,7 @@ enum {
     EVALUATION_NAN,
     EVALUATION_UNSUPPORTED,
     EVALUATION_PLUGIN_ERROR,
+    EVALUATION_DEVICE_LOST,
     EVALUATION_REASON_COUNT
 };
 extern const char *const evaluation_reasons[EVALUATION_REASON_COUNT]; // "ok", "oom", ...
@@ -36,33 +32,46 @@ typedef struct evaluation_result {
     hox_error error;            // says more where reason is not OK
 } evaluation_result;
 
-// Opens the runtime on its device and starts the lanes. runtime and fitness are borrowed, their
-// options filled. Errors: DEVICE, what the runtime says, OUT_OF_HOST_MEMORY. [main]
-hox_status evaluation_create(const evaluation_config *config, double decision_threshold,
-                             const instance *runtime, const instance *fitness, ledger *accounts,
-                             evaluation **out, hox_error *error) HOX_MUST_CHECK;
+// Borrows all; runtime and fitness have their options filled.
+typedef struct evaluation_setup {
+    const evaluation_config *config;
+    double decision_threshold;
+    const instance *runtime, *fitness;
+    const log_sink *log;      // may be NULL
+    memory_listener listener; // may be {0}
+} evaluation_setup;
+
+// Opens the runtime on its device and starts the lanes. Errors: DEVICE, what the runtime says,
+// OUT_OF_HOST_MEMORY. [main]
+hox_status evaluation_create(const evaluation_setup *setup, evaluation **out,
+                             hox_error *error) HOX_MUST_CHECK;
 void evaluation_destroy(evaluation *e);
 
 const hox_device_info *evaluation_device(const evaluation *e);
 uint32_t evaluation_lane_count(const evaluation *e);
 uint32_t evaluation_runtime_flags(const evaluation *e); // set of HOX_RUNTIME_*
 
-// Room for count images of c x h x w on the device; then write them, fp32 (n,C,H,W), and set the
-// labels. [main]
-hox_status evaluation_split_init(evaluation *e, evaluation_split *split, uint64_t count,
-                                 uint32_t channels, uint32_t height, uint32_t width,
-                                 hox_error *error) HOX_MUST_CHECK;
-hox_status evaluation_split_write(evaluation *e, evaluation_split *split, uint64_t first,
-                                  uint64_t count, const float *images,
-                                  hox_error *error) HOX_MUST_CHECK;
-void evaluation_split_deinit(evaluation *e, evaluation_split *split); // {0} too
+// Takes the split off the device. It belongs to the evaluation from its first scoring until then.
+// [main]
+void evaluation_drop_split(evaluation *e, evaluation_split *split);
 
 // Whether the runtime can evaluate this genome at all. Errors: UNSUPPORTED, naming node or edge of
 // the plan. [main]
 hox_status evaluation_check(const evaluation *e, const genome *g, hox_error *error) HOX_MUST_CHECK;
 
-// results[i] belongs to genomes[i]. A genome that fails is a result, not an error. Errors:
-// DEVICE_LOST (no genome is blamed), OUT_OF_HOST_MEMORY. [main]
+// results[i] belongs to genomes[i]. A genome that fails is a result, not an error. Puts the split
+// on the device where it fits and leaves it there. split stays where it is until it is dropped.
+// Errors: DEVICE_LOST (no genome is blamed), OUT_OF_HOST_MEMORY, what the split's reader says.
+// [main]
 hox_status evaluation_score(evaluation *e, const genome *const *genomes, size_t genome_count,
-                            const evaluation_split *split, evaluation_result *results,
+                            evaluation_split *split, evaluation_result *results,
                             hox_error *error) HOX_MUST_CHECK;
+
+// A generation has been scored, and these are all its genomes: looks at memory, lets go of runners
+// no genome needs, and tells how it went. Errors: DEVICE, DEVICE_LOST, OUT_OF_HOST_MEMORY. [main]
+hox_status evaluation_end_generation(evaluation *e, const evaluation_result *results, size_t count,
+                                     hox_error *error) HOX_MUST_CHECK;
+
+// What the memory controller knows, for saving, and its way back. [main]
+vram_state evaluation_memory_state(const evaluation *e);
+void evaluation_restore_memory(evaluation *e, const vram_state *state);

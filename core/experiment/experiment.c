@@ -8,6 +8,7 @@
 #include "experiment/resumption.h"
 #include "experiment/scoring.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -49,6 +50,17 @@ static void keep_line(void *context, uint32_t level, const char *line) {
     if (e->directory.events.descriptor < 0)
         json_array_append_new(e->early_events, event);
     else if (run_directory_write_event(&e->directory, event, NULL) != HOX_OK && e->setup.log)
+        e->setup.log->write(e->setup.log->context, HOX_LOG_ERROR, "events.jsonl cannot be written");
+    pthread_mutex_unlock(&e->events_mutex);
+}
+
+// What is decided about memory goes to events.jsonl; the log has heard of it.
+static void keep_memory_event(void *context, const memory_event *event) {
+    experiment *e = context;
+    pthread_mutex_lock(&e->events_mutex);
+    if (run_directory_write_memory(&e->directory, evolution_generation(e->evolution), event,
+                                   NULL) != HOX_OK &&
+        e->setup.log)
         e->setup.log->write(e->setup.log->context, HOX_LOG_ERROR, "events.jsonl cannot be written");
     pthread_mutex_unlock(&e->events_mutex);
 }
@@ -152,9 +164,27 @@ static hox_status restore(experiment *e, hox_error *error) {
     return e->champion ? run_directory_write_champion(&e->directory, e->champion, error) : HOX_OK;
 }
 
-static void restore_times(experiment *e) {
+static uint64_t count_at(const json_t *json, const char *key) {
+    const json_int_t value = json_integer_value(json_object_get(json, key));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static void restore_memory(experiment *e, const json_t *memory) {
+    if (!json_is_object(memory)) return; // it begins anew
+    const vram_state state = {.batch = count_at(memory, "batch"),
+                              .ceiling = count_at(memory, "ceiling"),
+                              .clean_generations = count_at(memory, "clean_generations"),
+                              .wait = count_at(memory, "wait"),
+                              .is_on_probation =
+                                  json_is_true(json_object_get(memory, "is_on_probation"))};
+    evaluation_restore_memory(e->session.evaluation, &state);
+}
+
+// Time and memory: what no result depends on.
+static void restore_volatile(experiment *e) {
     json_t *json = read_json(e, "checkpoint/volatile.json");
     e->earlier_seconds = json_number_value(json_object_get(json, "elapsed_seconds"));
+    restore_memory(e, json_object_get(json, "memory"));
     json_decref(json);
 }
 
@@ -196,7 +226,7 @@ static hox_status go_on(experiment *e, hox_error *error) {
     if (status == HOX_OK) status = restore(e, error);
     if (status == HOX_OK) status = write_early_events(e, error);
     if (status == HOX_OK) {
-        restore_times(e);
+        restore_volatile(e);
         restore_ending(e, run);
         if (!e->result.had_ended) // it may go on with other settings
             status = run_directory_write_config(&e->directory, e->config, error);
@@ -216,7 +246,8 @@ static void clear_result(run_result *r) {
 
 static hox_status open_all(experiment *e, hox_error *error) {
     if (e->setup.is_resumed) HOX_TRY(run_directory_open(&e->directory, e->setup.out, error));
-    HOX_TRY(session_open(&e->session, e->config, e->setup.accounts, &e->log, error));
+    HOX_TRY(session_open(&e->session, e->config, &e->log, (memory_listener){keep_memory_event, e},
+                         error));
     HOX_TRY(open_evolution(e, error));
     if (e->setup.is_resumed)
         HOX_TRY(go_on(e, error));
@@ -300,11 +331,8 @@ static hox_status write_failure(experiment *e, uint32_t generation, uint64_t id,
 
 static void say_failure(const experiment *e, uint32_t generation, uint64_t id,
                         const evaluation_result *r) {
-    log_line(e->setup.log, HOX_LOG_WARNING, "generation %u: genome %llu has no fitness (%s): %s%s",
-             generation, (unsigned long long)id, evaluation_reasons[r->reason], r->error.message,
-             r->reason == EVALUATION_OOM
-                 ? "; lower evaluation.eval_batch_size or raise evaluation.gpu_vram_cap_bytes"
-                 : "");
+    log_line(e->setup.log, HOX_LOG_WARNING, "generation %u: genome %llu has no fitness (%s): %s",
+             generation, (unsigned long long)id, evaluation_reasons[r->reason], r->error.message);
 }
 
 // Each failure is a line in events.jsonl; the log gets the first of a generation and how many there
@@ -312,19 +340,21 @@ static void say_failure(const experiment *e, uint32_t generation, uint64_t id,
 static hox_status report_failures(experiment *e, const population *p,
                                   const generation_record *record, hox_error *error) {
     const evaluation_result *first = NULL;
+    bool has_oom = false;
     for (size_t i = 0; i < p->count; i++) {
         const evaluation_result *r = &e->scoring.results[i];
         if (r->reason == EVALUATION_OK) continue;
+        has_oom |= r->reason == EVALUATION_OOM;
         HOX_TRY(write_failure(e, record->generation, p->items[i].genome->id, r, error));
-        if (!first) say_failure(e, record->generation, p->items[i].genome->id, r);
+        if (!first && record->evaluated_count > 0)
+            say_failure(e, record->generation, p->items[i].genome->id, r);
         first = first ? first : r;
     }
-    if (record->failed_count > 1)
+    if (record->failed_count > 1 && record->evaluated_count > 0)
         log_line(e->setup.log, HOX_LOG_WARNING, "generation %u: %zu genomes have no fitness",
                  record->generation, record->failed_count);
     if (record->evaluated_count > 0) return HOX_OK;
-    const bool is_memory = first->reason == EVALUATION_OOM;
-    return hox_error_set(error, is_memory ? HOX_OUT_OF_DEVICE_MEMORY : HOX_INTERNAL,
+    return hox_error_set(error, has_oom ? HOX_OUT_OF_DEVICE_MEMORY : HOX_INTERNAL,
                          "generation %u: no genome could be evaluated; the first failed with: %s",
                          record->generation, first->error.message);
 }
@@ -397,10 +427,16 @@ static double lap(uint64_t *mark) {
 
 // ---- checkpoints ----
 
-static hox_status write_times(experiment *e, hox_error *error) {
-    char path[PATH_MAX], text[64];
+static hox_status write_volatile(experiment *e, hox_error *error) {
+    const vram_state m = evaluation_memory_state(e->session.evaluation);
+    char path[PATH_MAX], text[256];
     snprintf(path, sizeof path, "%s/checkpoint/volatile.json", e->directory.path);
-    snprintf(text, sizeof text, "{\"elapsed_seconds\": %.9f}\n", elapsed_seconds(e));
+    snprintf(text, sizeof text,
+             "{\"elapsed_seconds\": %.9f, \"memory\": {\"batch\": %" PRIu64
+             ", \"ceiling\": %" PRIu64 ", \"clean_generations\": %" PRIu64 ", \"wait\": %" PRIu64
+             ", \"is_on_probation\": %s}}\n",
+             elapsed_seconds(e), m.batch, m.ceiling, m.clean_generations, m.wait,
+             m.is_on_probation ? "true" : "false");
     return file_write(path, text, strlen(text), error);
 }
 
@@ -418,7 +454,7 @@ static hox_status save(experiment *e, hox_error *error) {
     snprintf(folder, sizeof folder, "%s/checkpoint", e->directory.path);
     HOX_TRY(run_directory_sync(&e->directory, error)); // the state counts on these lines
     HOX_TRY(checkpoint_save(folder, &run, state, error));
-    return write_times(e, error);
+    return write_volatile(e, error);
 }
 
 // A save that fails is said, and tried again when the next is due.
@@ -464,6 +500,22 @@ static hox_status write_generation(experiment *e, const population *p, generatio
     return HOX_OK;
 }
 
+static hox_status score_population(experiment *e, const population *p, generation_record *record,
+                                   hox_error *error) {
+    HOX_TRY(scoring_run(&e->scoring, &e->session, p, error));
+    count_up(e, p, record);
+    return report_failures(e, p, record, error);
+}
+
+static void write_loss(experiment *e, uint32_t generation, const hox_error *why) {
+    const hox_status status = run_directory_write_event(
+        &e->directory,
+        json_pack("{s:s, s:I, s:s}", "event", evaluation_reasons[EVALUATION_DEVICE_LOST],
+                  "generation", (json_int_t)generation, "message", why ? why->message : ""),
+        NULL);
+    if (status != HOX_OK) log_line(e->setup.log, HOX_LOG_ERROR, "events.jsonl cannot be written");
+}
+
 static hox_status run_generation(experiment *e, hox_error *error) {
     const population *p;
     uint64_t mark = clock_ns();
@@ -471,9 +523,12 @@ static hox_status run_generation(experiment *e, hox_error *error) {
     generation_record record = {.generation = evolution_generation(e->evolution),
                                 .species_count = evolution_state_of(e->evolution)->species.count,
                                 .evolve_seconds = lap(&mark)};
-    HOX_TRY(scoring_run(&e->scoring, &e->session, p, error));
-    count_up(e, p, &record);
-    HOX_TRY(report_failures(e, p, &record, error));
+    const hox_status status = score_population(e, p, &record, error);
+    if (status != HOX_OK) { // asked for and not told: resuming evaluates it again
+        try_to_save(e);
+        if (status == HOX_DEVICE_LOST) write_loss(e, record.generation, error);
+        return status;
+    }
     log_line(&e->log, HOX_LOG_DEBUG,
              "generation %u: %zu species, %llu genomes evaluated so far, %.3f s to breed",
              record.generation, record.species_count, (unsigned long long)record.evaluation_total,
@@ -481,6 +536,7 @@ static hox_status run_generation(experiment *e, hox_error *error) {
     evolution_tell(e->evolution, e->fitness);
     note_improvement(e, &record);
     HOX_TRY(score_champion(e, p, &record, error));
+    HOX_TRY(evaluation_end_generation(e->session.evaluation, e->scoring.results, p->count, error));
     record.evaluate_seconds = lap(&mark);
     return write_generation(e, p, &record, &mark, error);
 }
@@ -516,7 +572,7 @@ static hox_status finish(experiment *e, bool ended_well, hox_error *error) {
     if (e->champion && ended_well && e->result.stop_signal == 0) status = score_test(e, error);
     e->result.evaluate_seconds += lap(&mark);
     HOX_TRY(run_directory_sync(&e->directory, error));
-    HOX_TRY(write_times(e, error)); // a limit that has passed stays so
+    HOX_TRY(write_volatile(e, error)); // a limit that has passed stays so
     e->result.total_seconds = clock_seconds_since(e->start_ns);
     HOX_TRY(run_directory_write_run(&e->directory, &e->session, &e->result, error));
     return status;

@@ -16,7 +16,6 @@ typedef struct experiment_observer {
 
 typedef struct experiment_setup {
     experiment_config *config; // borrowed; stays where it is
-    ledger *accounts;          // the one the configuration's plugins use
     const char *out;           // the run's folder; NULL = a new one below config->run.out
     bool is_resumed;           // out holds a run that goes on
     bool is_forced;            // although something that changes results has changed

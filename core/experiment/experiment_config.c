@@ -125,13 +125,13 @@ static const char *name_at(const json_t *root, const char *section, const char *
 
 static hox_status open_one(instance *i, uint32_t kind, const char *name, const char *pointer,
                            const document *d, catalog *plugins, const log_sink *log,
-                           ledger *accounts, problem_list *problems) {
+                           problem_list *problems) {
     const hox_plugin *plugin;
     const char *path;
     hox_error why = HOX_ERROR_INIT;
     hox_status status = catalog_open(plugins, kind, name, document_folder_of(d, pointer), log,
                                      &plugin, &path, &why);
-    if (status == HOX_OK) status = instance_init(i, plugin, path, log, accounts, &why);
+    if (status == HOX_OK) status = instance_init(i, plugin, path, log, &why);
     if (status != HOX_OK) problem_add(problems, pointer, "%s", why.message);
     if (status == HOX_OK) log_line(log, HOX_LOG_DEBUG, "plugin %s from %s", plugin->name, path);
     return status;
@@ -139,7 +139,7 @@ static hox_status open_one(instance *i, uint32_t kind, const char *name, const c
 
 // All three, even where one fails; the first failure counts.
 static hox_status open_plugins(experiment_config *c, const document *d, catalog *plugins,
-                               const log_sink *log, ledger *accounts, problem_list *problems) {
+                               const log_sink *log, problem_list *problems) {
     const struct {
         instance *instance;
         uint32_t kind;
@@ -155,7 +155,7 @@ static hox_status open_plugins(experiment_config *c, const document *d, catalog 
     hox_status first = HOX_OK;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         const hox_status status = open_one(wanted[i].instance, wanted[i].kind, wanted[i].name,
-                                           wanted[i].pointer, d, plugins, log, accounts, problems);
+                                           wanted[i].pointer, d, plugins, log, problems);
         if (first == HOX_OK) first = status;
     }
     return first;
@@ -186,7 +186,17 @@ static void check_rates(const mutation_config *m, problem_list *problems) {
                     "the chances of the changes of structure sum to %g, above 1", sum);
 }
 
-static hox_status check_whole(const experiment_config *c, problem_list *problems) {
+static void check_batch(const evaluation_config *c, const log_sink *log) {
+    if (c->eval_batch_size_min > c->eval_batch_size)
+        log_line(log, HOX_LOG_WARNING,
+                 "evaluation.eval_batch_size_min %lld is above eval_batch_size %lld, which holds",
+                 (long long)c->eval_batch_size_min, (long long)c->eval_batch_size);
+}
+
+static hox_status check_whole(const experiment_config *c, const log_sink *log,
+                              problem_list *problems) {
+    check_batch(&c->evaluation, log);
+
     check_fractions(&c->task.split_fractions, problems);
     check_rates(&c->evolution.mutation, problems);
     if (c->evolution.species.threshold_least > c->evolution.species.threshold_most)
@@ -231,15 +241,14 @@ static const char *folder_of(const void *context, const char *pointer) {
 }
 
 static hox_status load(experiment_config *c, const document *d, catalog *plugins,
-                       const log_sink *log, ledger *accounts, problem_list *problems,
-                       hox_error *error) {
+                       const log_sink *log, problem_list *problems, hox_error *error) {
     const field_reader reader = {&c->memory, folder_of, d, problems};
     field_section sections[MOST_SECTIONS];
-    const hox_status opened = open_plugins(c, d, plugins, log, accounts, problems);
+    const hox_status opened = open_plugins(c, d, plugins, log, problems);
     const size_t count = list_sections(c, sections);
     HOX_TRY(field_set_defaults(sections, count, &reader, error));
     hox_status status = field_read(d->root, sections, count, &reader, NULL);
-    if (status == HOX_OK) status = check_whole(c, problems);
+    if (status == HOX_OK) status = check_whole(c, log, problems);
     if (opened != HOX_OK) status = opened;
     if (status == HOX_OK) name_plugins_by_path(c);
     if (status == HOX_OK) return draw_seed(d, &c->head.seed, error);
@@ -247,10 +256,9 @@ static hox_status load(experiment_config *c, const document *d, catalog *plugins
 }
 
 hox_status experiment_config_load(experiment_config *c, const document *d, catalog *plugins,
-                                  const log_sink *log, ledger *accounts, problem_list *problems,
-                                  hox_error *error) {
+                                  const log_sink *log, problem_list *problems, hox_error *error) {
     *c = (experiment_config){0};
-    const hox_status status = load(c, d, plugins, log, accounts, problems, error);
+    const hox_status status = load(c, d, plugins, log, problems, error);
     if (status != HOX_OK) experiment_config_deinit(c);
     return status;
 }

@@ -73,10 +73,10 @@ extern const settings_object settings_objects[]; // in the order they are printe
 extern const size_t settings_object_count;
 
 // Reads d, opens the three plugins it names and fills their options. A missing seed is drawn. log
-// and accounts are borrowed by the instances, and c must stay where it is. Each wrong place goes to
+// is borrowed by the instances, and c must stay where it is. Each wrong place goes to
 // problems. Errors: BAD_OPTION, NOT_FOUND and VERSION (a plugin), OUT_OF_HOST_MEMORY. [main]
 hox_status experiment_config_load(experiment_config *c, const document *d, catalog *plugins,
-                                  const log_sink *log, ledger *accounts, problem_list *problems,
+                                  const log_sink *log, problem_list *problems,
                                   hox_error *error) HOX_MUST_CHECK;
 // Two generations of few genomes on few images: enough to touch everything.
 void experiment_config_make_small(experiment_config *c);

@@ -9,8 +9,18 @@ static const char *const free_settings[] = {"/name",
                                             "/stop",
                                             "/run",
                                             "/evaluation/eval_batch_size",
-                                            "/evaluation/fitness_eval_parallel",
-                                            "/evaluation/gpu_vram_cap_bytes"};
+                                            "/evaluation/eval_batch_size_min",
+                                            "/evaluation/batch_size",
+                                            "/evaluation/adaptive_eval_batch_size",
+                                            "/evaluation/gpu_memory_fraction",
+                                            "/evaluation/cuda_graph_memory_reserve_bytes",
+                                            "/evaluation/vram_usage_threshold",
+                                            "/evaluation/vram_recovery_generations",
+                                            "/evaluation/gpu_vram_cap_bytes",
+                                            "/evaluation/cache_val_on_gpu",
+                                            "/evaluation/keep_population_on_gpu_within_generation",
+                                            "/evaluation/cuda_empty_cache_interval",
+                                            "/evaluation/fitness_eval_parallel"};
 
 // What of run.json must be equal.
 static const char *const fixed_facts[] = {"/hox",

@@ -321,6 +321,40 @@ hox_status run_directory_write_champion(run_directory *d, const genome *g, hox_e
     return safetensors_save(path, g, error);
 }
 
+// Numbers that say nothing for this kind of event are left out.
+static json_t *memory_json(uint32_t generation, const memory_event *e) {
+    json_t *json = json_pack("{s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "event", "memory",
+                             "generation", (json_int_t)generation, "why", memory_why_names[e->why],
+                             "total_bytes", (json_int_t)e->reading.total, "free_bytes",
+                             (json_int_t)e->reading.free, "used_bytes", (json_int_t)e->reading.used,
+                             "batch_before", (json_int_t)e->batch_before, "batch_after",
+                             (json_int_t)e->batch_after, "ceiling", (json_int_t)e->ceiling);
+    const struct {
+        const char *name;
+        uint64_t value;
+        bool is_said;
+    } rows[] = {{"genome", e->genome_id, e->tried > 0},
+                {"lane", e->lane, e->tried > 0},
+                {"tried", e->tried, e->tried > 0},
+                {"bytes_needed", e->bytes_needed, e->bytes_needed > 0},
+                {"bytes_left", e->bytes_left, e->bytes_needed > 0},
+                {"hits", e->runners.hits, e->why == MEMORY_GENERATION},
+                {"prepares", e->runners.prepares, e->why == MEMORY_GENERATION},
+                {"evictions", e->runners.evictions, e->why == MEMORY_GENERATION},
+                {"runners", e->runner_count, e->why == MEMORY_GENERATION},
+                {"runner_bytes", e->runners.bytes, e->why == MEMORY_GENERATION},
+                {"peak_bytes", e->peak_bytes, e->why == MEMORY_GENERATION}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].is_said)
+            json_object_set_new(json, rows[i].name, json_integer((json_int_t)rows[i].value));
+    return json;
+}
+
+hox_status run_directory_write_memory(run_directory *d, uint32_t generation,
+                                      const memory_event *event, hox_error *error) {
+    return run_directory_write_event(d, memory_json(generation, event), error);
+}
+
 hox_status run_directory_write_event(run_directory *d, json_t *event, hox_error *error) {
     return jsonl_append(&d->events, event, error);
 }

@@ -73,6 +73,10 @@ hox_status run_directory_write_metrics(run_directory *d, const generation_record
 hox_status run_directory_write_champion(run_directory *d, const genome *g,
                                         hox_error *error) HOX_MUST_CHECK;
 
+// A line of events.jsonl. Errors: IO. [any]
+hox_status run_directory_write_memory(run_directory *d, uint32_t generation,
+                                      const memory_event *event, hox_error *error) HOX_MUST_CHECK;
+
 // event: a line of events.jsonl; takes the reference. Errors: IO. [any]
 hox_status run_directory_write_event(run_directory *d, json_t *event,
                                      hox_error *error) HOX_MUST_CHECK;

@@ -142,6 +142,7 @@ static void keep_old(scoring *s) {
 
 hox_status scoring_run(scoring *s, session *opened, const population *p, hox_error *error) {
     work w;
+    const uint64_t count_before = s->evaluation_count;
     keep_old(s);
     for (size_t i = 0; i < p->count; i++)
         s->ids[i] = p->items[i].genome->id;
@@ -150,5 +151,6 @@ hox_status scoring_run(scoring *s, session *opened, const population *p, hox_err
         status = session_is_deterministic(opened) ? score_distinct(s, opened, p, &w, error)
                                                   : score_all(s, opened, p, &w, error);
     work_deinit(&w);
+    if (status != HOX_OK) s->evaluation_count = count_before;
     return status;
 }

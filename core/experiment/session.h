@@ -6,22 +6,28 @@
 #include "experiment/experiment_config.h"
 #include "experiment/splits.h"
 
+typedef struct session_part {
+    splits *splits;
+    uint32_t part; // SPLIT_*
+    evaluation_split data;
+} session_part;
+
 typedef struct session {
     experiment_config *config; // borrowed
     hox_dataset *dataset;
     splits splits;
     evaluation *evaluation;
-    evaluation_split resident[SPLIT_COUNT]; // those on the device; samples NULL = not there
+    session_part parts[SPLIT_COUNT]; // lead into this struct: do not move it
 } session;
 
-// Opens dataset and runtime and cuts the splits. accounts: the ledger of the configuration's
-// plugins. Errors: what the parts say; a message that begins with / names the setting. [main]
-hox_status session_open(session *s, experiment_config *config, ledger *accounts,
-                        const log_sink *log, hox_error *error) HOX_MUST_CHECK;
+// Opens dataset and runtime and cuts the splits. Errors: what the parts say; a message that begins
+// with / names the setting. [main]
+hox_status session_open(session *s, experiment_config *config, const log_sink *log,
+                        memory_listener listener, hox_error *error) HOX_MUST_CHECK;
 void session_close(session *s); // {0} too
 
-// results[i] belongs to genomes[i]. Puts the split on the device, if it is not there yet, and
-// leaves it. Errors: NOT_FOUND for a split without images, those of evaluation_score. [main]
+// results[i] belongs to genomes[i]. Errors: NOT_FOUND for a split without images, those of
+// evaluation_score. [main]
 hox_status session_score(session *s, uint32_t part, const genome *const *genomes,
                          size_t genome_count, evaluation_result *results,
                          hox_error *error) HOX_MUST_CHECK;

@@ -266,8 +266,8 @@ static void add_channel(const splits *s, const reader *r, uint64_t count, uint32
     }
 }
 
-static uint64_t block_size(const split_part *p, uint64_t first) {
-    return p->count - first < BLOCK_IMAGES ? p->count - first : BLOCK_IMAGES;
+static uint64_t block_size(uint64_t end, uint64_t first) {
+    return end - first < BLOCK_IMAGES ? end - first : BLOCK_IMAGES;
 }
 
 // Turns the sums in means and deviations into what their names say.
@@ -289,9 +289,9 @@ static hox_status measure(splits *s, hox_error *error) {
     for (uint32_t part = SPLIT_REFINE; part <= SPLIT_SELECT; part++) {
         split_part *p = &s->parts[part];
         for (uint64_t at = 0; at < p->count && status == HOX_OK; at += BLOCK_IMAGES) {
-            status = read_block(s, &r, p, at, block_size(p, at), error);
+            status = read_block(s, &r, p, at, block_size(p->count, at), error);
             for (uint32_t c = 0; c < s->info.channels && status == HOX_OK; c++)
-                add_channel(s, &r, block_size(p, at), c, &s->means[c], &s->deviations[c]);
+                add_channel(s, &r, block_size(p->count, at), c, &s->means[c], &s->deviations[c]);
         }
     }
     if (status == HOX_OK)
@@ -310,17 +310,17 @@ static void normalise(const splits *s, reader *r, uint64_t count) {
         }
 }
 
-hox_status splits_read(splits *s, uint32_t part, split_consumer *consume, void *context,
-                       hox_error *error) {
+hox_status splits_read(splits *s, uint32_t part, uint64_t first, uint64_t count,
+                       image_consumer *consume, void *consumer, hox_error *error) {
     split_part *p = &s->parts[part];
     reader r;
     hox_status status = reader_init(&r, s, error);
-    for (uint64_t at = 0; at < p->count && status == HOX_OK; at += BLOCK_IMAGES) {
-        const uint64_t count = block_size(p, at);
-        status = read_block(s, &r, p, at, count, error);
+    for (uint64_t at = first; at < first + count && status == HOX_OK; at += BLOCK_IMAGES) {
+        const uint64_t block = block_size(first + count, at);
+        status = read_block(s, &r, p, at, block, error);
         if (status != HOX_OK) break;
-        normalise(s, &r, count);
-        status = consume(context, at, count, r.images, error);
+        normalise(s, &r, block);
+        status = consume(consumer, at, block, r.images, error);
     }
     reader_deinit(&r);
     return status;

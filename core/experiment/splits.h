@@ -1,6 +1,7 @@
 // splits.h - which images are for what, and how they are normalised (SPEC 6).
 #pragma once
 
+#include "evaluation/split.h"
 #include "experiment/experiment_config.h"
 
 #include <hox/dataset.h>
@@ -36,13 +37,10 @@ hox_status splits_init(splits *s, const hox_dataset_api *api, hox_dataset *datas
                        hox_error *error) HOX_MUST_CHECK;
 void splits_deinit(splits *s); // {0} too
 
-// Takes blocks of normalised images, fp32 (count,C,H,W), in order.
-typedef hox_status split_consumer(void *context, uint64_t first, uint64_t count,
-                                  const float *images, hox_error *error);
-
-// Reads one part through from start to end. Errors: what the dataset and the consumer say. [main]
-hox_status splits_read(splits *s, uint32_t part, split_consumer *consume, void *context,
-                       hox_error *error) HOX_MUST_CHECK;
+// Reads images first .. first + count - 1 of a part, normalised. Errors: what the dataset and the
+// consumer say. [main]
+hox_status splits_read(splits *s, uint32_t part, uint64_t first, uint64_t count,
+                       image_consumer *consume, void *consumer, hox_error *error) HOX_MUST_CHECK;
 
 // Size, classes of the task, fingerprint, parts and normalisation, as run.json tells them. The
 // caller owns the reference. NULL without memory.

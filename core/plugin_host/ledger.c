@@ -59,8 +59,13 @@ hox_status ledger_set_budget(ledger *l, const char *device, uint64_t bytes, hox_
     return a ? HOX_OK : HOX_OUT_OF_HOST_MEMORY;
 }
 
+static uint64_t left_of(const account *a) {
+    if (a->budget == UINT64_MAX) return UINT64_MAX;
+    return a->budget > a->used ? a->budget - a->used : 0;
+}
+
 static hox_status refuse(const account *a, uint64_t bytes, hox_error *error) {
-    const uint64_t left = a->budget > a->used ? a->budget - a->used : 0;
+    const uint64_t left = left_of(a);
     if (error && error->status == HOX_OK) {
         error->bytes_requested = bytes;
         error->bytes_available = left;
@@ -105,4 +110,12 @@ uint64_t ledger_peak(ledger *l, const char *device) {
     const uint64_t peak = a ? a->peak : 0;
     pthread_mutex_unlock(&l->mutex);
     return peak;
+}
+
+uint64_t ledger_left(ledger *l, const char *device) {
+    pthread_mutex_lock(&l->mutex);
+    const account *a = find(l, device);
+    const uint64_t left = a ? left_of(a) : UINT64_MAX;
+    pthread_mutex_unlock(&l->mutex);
+    return left;
 }

@@ -1,5 +1,5 @@
-// ledger.h - who holds how much memory, and the budget that says when it is enough. Every block a
-// plugin takes from system or driver asks here first.
+// ledger.h - how much memory a plugin holds of each device, and the budget that says when it is
+// enough. Every block it takes from system or driver asks here first. One per opened plugin.
 #pragma once
 
 #include <hox/status.h>
@@ -20,3 +20,4 @@ void ledger_release(ledger *l, const char *device, uint64_t bytes); // of what w
 
 uint64_t ledger_used(ledger *l, const char *device); // bytes now [any]
 uint64_t ledger_peak(ledger *l, const char *device); // most bytes at once so far [any]
+uint64_t ledger_left(ledger *l, const char *device); // of the budget; UINT64_MAX = no budget [any]

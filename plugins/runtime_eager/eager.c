@@ -59,6 +59,7 @@ static hox_status take_block(const hox_host *host, size_t bytes, void **block, h
     *block = malloc(bytes);
     if (*block) return HOX_OK;
     host->release(host, "cpu", bytes);
+    if (error && error->status == HOX_OK) error->bytes_requested = bytes;
     return hox_error_set(error, HOX_OUT_OF_HOST_MEMORY, "no memory for %zu bytes", bytes);
 }
 
@@ -341,6 +342,14 @@ static hox_status eager_prepare(hox_runtime *runtime, uint32_t lane, const hox_p
     return HOX_OK;
 }
 
+// A runner holds the maps of one image, whatever its capacity.
+static hox_status eager_estimate(const hox_runtime *runtime, const hox_plan *plan,
+                                 uint32_t precision, hox_estimate *estimate, hox_error *error) {
+    HOX_TRY(eager_check_plan(runtime, plan, precision, error));
+    *estimate = (hox_estimate){.struct_size = sizeof *estimate, .fixed_bytes = runner_size(plan)};
+    return HOX_OK;
+}
+
 static void eager_release(hox_runner *runner) {
     if (runner) return_block(runner->host, runner, runner->bytes);
 }
@@ -417,6 +426,7 @@ static const hox_runtime_api api = {
     .prepare = eager_prepare,
     .release = eager_release,
     .evaluate = eager_evaluate,
+    .estimate = eager_estimate,
 };
 
 HOX_RUNTIME_PLUGIN(&api, .name = "eager", .version = "1.0.0", .licence = "Apache-2.0",

@@ -32,7 +32,9 @@
     STRUCT(hox_runtime_caps, HOX_RUNTIME_CAPS_LAYOUT, 40)                                          \
     STRUCT(hox_prepare_options, HOX_PREPARE_OPTIONS_LAYOUT, 16)                                    \
     STRUCT(hox_job, HOX_JOB_LAYOUT, 64)                                                            \
-    STRUCT(hox_runtime_api, HOX_RUNTIME_API_LAYOUT, 104)                                           \
+    STRUCT(hox_memory, HOX_MEMORY_LAYOUT, 32)                                                      \
+    STRUCT(hox_estimate, HOX_ESTIMATE_LAYOUT, 24)                                                  \
+    STRUCT(hox_runtime_api, HOX_RUNTIME_API_LAYOUT, 128)                                           \
     STRUCT(hox_plugin, HOX_PLUGIN_LAYOUT, 104)
 
 #define HOX_ERROR_LAYOUT(M)                                                                        \
@@ -186,6 +188,19 @@
     M(max_group, 32, 4)                                                                            \
     M(reserved, 36, 4)
 
+#define HOX_MEMORY_LAYOUT(M)                                                                       \
+    M(struct_size, 0, 4)                                                                           \
+    M(reserved, 4, 4)                                                                              \
+    M(total_bytes, 8, 8)                                                                           \
+    M(free_bytes, 16, 8)                                                                           \
+    M(cached_bytes, 24, 8)
+
+#define HOX_ESTIMATE_LAYOUT(M)                                                                     \
+    M(struct_size, 0, 4)                                                                           \
+    M(reserved, 4, 4)                                                                              \
+    M(fixed_bytes, 8, 8)                                                                           \
+    M(bytes_per_sample, 16, 8)
+
 #define HOX_PREPARE_OPTIONS_LAYOUT(M)                                                              \
     M(struct_size, 0, 4)                                                                           \
     M(capacity, 4, 4)                                                                              \
@@ -217,7 +232,10 @@
     M(samples_destroy, 72, 8)                                                                      \
     M(prepare, 80, 8)                                                                              \
     M(release, 88, 8)                                                                              \
-    M(evaluate, 96, 8)
+    M(evaluate, 96, 8)                                                                             \
+    M(memory, 104, 8)                                                                              \
+    M(trim, 112, 8)                                                                                \
+    M(estimate, 120, 8)
 
 #define HOX_PLUGIN_LAYOUT(M)                                                                       \
     M(struct_size, 0, 4)                                                                           \

@@ -50,6 +50,23 @@ typedef struct hox_runtime_caps {
     uint32_t reserved;
 } hox_runtime_caps;
 
+// Bytes of the device's memory.
+typedef struct hox_memory {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t total_bytes;  // 0 = unknown
+    uint64_t free_bytes;   // by the driver, for whoever asks first
+    uint64_t cached_bytes; // held by the runtime's pool and used by nobody; trim gives them back
+} hox_memory;
+
+// What a runner takes: fixed_bytes + capacity * bytes_per_sample.
+typedef struct hox_estimate {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t fixed_bytes;
+    uint64_t bytes_per_sample;
+} hox_estimate;
+
 typedef struct hox_prepare_options {
     uint32_t struct_size;
     uint32_t capacity;  // most images in one job
@@ -107,8 +124,22 @@ typedef struct hox_runtime_api {
                           hox_error *error);
     void (*release)(hox_runner *runner);
 
-    // Runs job_count jobs, at most max_group, all reading the same samples. Synchronous. OK: each
-    // job's status counts; not OK: no output counts. [lane]
+    // Runs job_count jobs, at most max_group, all over the same images: samples, first and count
+    // are equal. A runner may stand in several (the same structure, other weights). Synchronous.
+    // OK: each job's status counts; not OK: no output counts. [lane]
     hox_status (*evaluate)(hox_runtime *runtime, uint32_t lane, hox_job *const *jobs,
                            uint32_t job_count, hox_error *error);
+
+    // (optional) Without it the host asks the system for the CPU, and goes by device_info and
+    // ledger for others. Errors: DEVICE, DEVICE_LOST. [any]
+    hox_status (*memory)(const hox_runtime *runtime, hox_memory *memory, hox_error *error);
+
+    // (optional) Gives back cached bytes, at least so many where there are; returns their number.
+    // Without it the runtime caches nothing. [any]
+    uint64_t (*trim)(hox_runtime *runtime, uint64_t bytes);
+
+    // (optional) Without it a runner is taken to hold all maps of its images: 0 and the plan's
+    // bytes_per_sample. [any]
+    hox_status (*estimate)(const hox_runtime *runtime, const hox_plan *plan, uint32_t precision,
+                           hox_estimate *estimate, hox_error *error);
 } hox_runtime_api;

@@ -5,6 +5,7 @@
 #include "plugin_fixture.h"
 #include "random_plan.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,39 +31,67 @@ static hox_status count_reserve(const hox_host *host, const char *device, uint64
 
 void engine_init(engine *self, const hox_plugin *runtime, const hox_plugin *fitness) {
     hox_error error = HOX_ERROR_INIT;
-    *self = (engine){.accounts = ledger_create(&error)};
-    must(error.status, &error);
-    must(instance_init(&self->runtime, runtime, "", NULL, self->accounts, &error), &error);
-    must(instance_init(&self->fitness, fitness, "", NULL, self->accounts, &error), &error);
+    *self = (engine){.config = {.device = "auto",
+                                .eval_batch_size = 45000,
+                                .eval_batch_size_min = 1,
+                                .batch_size = 1,
+                                .gpu_memory_fraction = 0.85,
+                                .vram_usage_threshold = 0.72,
+                                .vram_recovery_generations = 8,
+                                .cache_val_on_gpu = 1,
+                                .cuda_empty_cache_interval = 50}};
+    must(instance_init(&self->runtime, runtime, "", NULL, &error), &error);
+    must(instance_init(&self->fitness, fitness, "", NULL, &error), &error);
+}
+
+static void hear(void *context, const memory_event *event) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; // lanes speak at once
+    engine *self = context;
+    pthread_mutex_lock(&mutex);
+    if (self->event_count < ENGINE_EVENTS) self->events[self->event_count++] = *event;
+    pthread_mutex_unlock(&mutex);
 }
 
 hox_status engine_open(engine *self, int64_t lanes, int64_t batch_size, hox_error *error) {
-    const evaluation_config config = {
-        .device = "auto", .fitness_eval_parallel = lanes, .eval_batch_size = batch_size};
+    self->config.fitness_eval_parallel = lanes;
+    self->config.eval_batch_size = batch_size;
     if (lanes == 1) { // the counter is for one thread
         hooked = self;
         real_reserve = self->runtime.services.host.reserve;
         self->runtime.services.host.reserve = count_reserve;
     }
-    return evaluation_create(&config, 0.0, &self->runtime, &self->fitness, self->accounts,
-                             &self->evaluation, error);
+    const evaluation_setup setup = {.config = &self->config,
+                                    .runtime = &self->runtime,
+                                    .fitness = &self->fitness,
+                                    .listener = {hear, self}};
+    return evaluation_create(&setup, &self->evaluation, error);
 }
 
-hox_status engine_load(engine *self, map_size size, uint64_t count, const float *images,
-                       const uint8_t *labels, hox_error *error) {
-    HOX_TRY(evaluation_split_init(self->evaluation, &self->split, count, size.channels, size.height,
-                                  size.width, error));
-    memcpy(self->split.labels, labels, count);
-    return evaluation_split_write(self->evaluation, &self->split, 0, count, images, error);
+static hox_status read_images(void *context, uint64_t first, uint64_t count,
+                              image_consumer *consume, void *consumer, hox_error *error) {
+    const engine *self = context;
+    const evaluation_split *s = &self->split;
+    const size_t image_size = (size_t)s->channels * s->height * s->width;
+    return consume(consumer, first, count, self->images + first * image_size, error);
+}
+
+void engine_load(engine *self, map_size size, uint64_t count, const float *images,
+                 const uint8_t *labels) {
+    self->images = images;
+    self->split = (evaluation_split){.read = read_images,
+                                     .reader = self,
+                                     .count = count,
+                                     .channels = size.channels,
+                                     .height = size.height,
+                                     .width = size.width,
+                                     .labels = labels};
 }
 
 uint64_t engine_deinit(engine *self) {
-    if (self->evaluation) evaluation_split_deinit(self->evaluation, &self->split);
     evaluation_destroy(self->evaluation);
-    const uint64_t left = ledger_used(self->accounts, "cpu");
+    const uint64_t left = ledger_used(self->runtime.services.ledger, "cpu");
     instance_deinit(&self->runtime);
     instance_deinit(&self->fitness);
-    ledger_destroy(self->accounts);
     return left;
 }
 
@@ -72,7 +101,7 @@ void engine_start(engine *self, const hox_plugin *runtime, const hox_plugin *fit
     hox_error error = HOX_ERROR_INIT;
     engine_init(self, runtime, fitness);
     must(engine_open(self, lanes, batch_size, &error), &error);
-    must(engine_load(self, size, count, images, labels, &error), &error);
+    engine_load(self, size, count, images, labels);
 }
 
 // ---- genomes ----
@@ -144,7 +173,7 @@ void random_genomes(genome *genomes[RANDOM_GENOMES]) {
 
 void start_random(engine *self, int64_t lanes, int64_t batch_size) {
     static float images[RANDOM_IMAGES * 3 * 12 * 12];
-    uint8_t labels[RANDOM_IMAGES];
+    static uint8_t labels[RANDOM_IMAGES];
     random_images(1, sizeof images / sizeof *images, images);
     for (size_t i = 0; i < RANDOM_IMAGES; i++)
         labels[i] = images[i] > 0.6F;

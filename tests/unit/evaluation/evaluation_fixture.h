@@ -6,11 +6,16 @@
 
 #include <stdbool.h>
 
+enum { ENGINE_EVENTS = 4096 };
+
 typedef struct engine {
-    ledger *accounts;
     instance runtime, fitness; // lead into this struct: do not move it
+    evaluation_config config;  // defaults of the table, to be changed before engine_open
     evaluation *evaluation;
+    const float *images; // borrowed
     evaluation_split split;
+    memory_event events[ENGINE_EVENTS]; // heard so far
+    size_t event_count;
     uint64_t reserve_count;   // of the runtime, so far
     uint64_t fail_at_reserve; // that call is refused, 1 being the first; 0 = none
 } engine;
@@ -18,8 +23,9 @@ typedef struct engine {
 // Accounts and plugins; nothing is opened yet.
 void engine_init(engine *self, const hox_plugin *runtime, const hox_plugin *fitness);
 hox_status engine_open(engine *self, int64_t lanes, int64_t batch_size, hox_error *error);
-hox_status engine_load(engine *self, map_size size, uint64_t count, const float *images,
-                       const uint8_t *labels, hox_error *error);
+// The split it scores on.
+void engine_load(engine *self, map_size size, uint64_t count, const float *images,
+                 const uint8_t *labels);
 uint64_t engine_deinit(engine *self); // returns the bytes that stay in the ledger
 
 // init, open and load, which must go well.

@@ -232,47 +232,25 @@ Test(evaluation, calls_what_the_runtime_cannot_do_unsupported) {
     cr_expect_eq(engine_deinit(&self), 0);
 }
 
-Test(evaluation, calls_a_refusal_of_the_ledger_oom) {
+// A cap of one byte holds no image: it cannot be kept, nor streamed, nor tried alone.
+Test(evaluation, calls_what_no_memory_holds_oom) {
     engine self;
-    start_small(&self, plugin_load("fitness_accuracy"), 4);
+    hox_error error = HOX_ERROR_INIT;
+    engine_init(&self, plugin_load("runtime_eager"), plugin_load("fitness_accuracy"));
+    self.config.gpu_vram_cap_bytes = 1;
+    cr_assert_eq(engine_open(&self, 1, 4, &error), HOX_OK, "%s", error.message);
+    engine_load(&self, small, IMAGES, images, labels);
     genome *g = line_genome(small, pixel, values);
-    const uint64_t used = ledger_used(self.accounts, "cpu");
-    cr_assert_eq(ledger_set_budget(self.accounts, "cpu", used, NULL), HOX_OK);
+    g->id = 7;
     const evaluation_result r = score_one(&self, g);
-    check_failed(&r, EVALUATION_OOM, "out of memory on cpu");
+    check_failed(&r, EVALUATION_OOM, "genome 7 (2 nodes, 1 edges, 27 bytes an image)");
+    cr_expect(strstr(r.error.message, "lower evaluation.eval_batch_size_min or raise "
+                                      "evaluation.gpu_vram_cap_bytes"),
+              "%s", r.error.message);
     cr_expect_gt(r.error.bytes_requested, 0);
     cr_expect_eq(r.error.bytes_available, 0);
-    cr_expect_eq(ledger_used(self.accounts, "cpu"), used);
-    cr_assert_eq(ledger_set_budget(self.accounts, "cpu", UINT64_MAX, NULL), HOX_OK);
-    cr_expect_eq(score_one(&self, g).fitness, 4.0 / 6, "the next generation");
     genome_destroy(g);
     cr_expect_eq(engine_deinit(&self), 0);
-}
-
-// A whole life; the refusal of any block ends it tidily.
-Test(evaluation, survives_each_refusal_of_the_ledger) {
-    genome *g = line_genome(small, pixel, values);
-    uint64_t reserve_count = 1, failed_genomes = 0, failed_starts = 0;
-    for (uint64_t n = 0; n <= reserve_count; n++) {
-        engine self;
-        engine_init(&self, plugin_load("runtime_eager"), plugin_load("fitness_accuracy"));
-        self.fail_at_reserve = n;
-        hox_error error = HOX_ERROR_INIT;
-        hox_status status = engine_open(&self, 1, 4, &error);
-        if (status == HOX_OK) status = engine_load(&self, small, IMAGES, images, labels, &error);
-        cr_expect(status == HOX_OK || status == HOX_OUT_OF_DEVICE_MEMORY);
-        failed_starts += status != HOX_OK;
-        if (status == HOX_OK) {
-            const evaluation_result r = score_one(&self, g);
-            cr_expect_eq(r.reason, n ? EVALUATION_OOM : EVALUATION_OK, "reserve %zu", (size_t)n);
-            failed_genomes += r.reason != EVALUATION_OK;
-        }
-        if (n == 0) reserve_count = self.reserve_count;
-        cr_expect_eq(engine_deinit(&self), 0, "reserve %zu", (size_t)n);
-    }
-    cr_expect_gt(failed_starts, 0);
-    cr_expect_gt(failed_genomes, 0);
-    genome_destroy(g);
 }
 
 // ---- a runtime that does as it is told ----
@@ -395,9 +373,9 @@ static evaluation_result run_script(int64_t batch_size, hox_status *status, hox_
     const genome *const genomes[] = {g};
     evaluation_result result;
     *status = evaluation_score(self.evaluation, genomes, 1, &self.split, &result, error);
-    cr_expect_eq(script.live_runners, 0);
     genome_destroy(g);
     engine_deinit(&self);
+    cr_expect_eq(script.live_runners, 0);
     return result;
 }
 
@@ -433,8 +411,6 @@ Test(evaluation, tells_apart_what_a_runtime_does_wrong) {
     } rows[] = {{HOX_INTERNAL, HOX_OK, EVALUATION_PLUGIN_ERROR},
                 {HOX_OK, HOX_INTERNAL, EVALUATION_PLUGIN_ERROR},
                 {HOX_DEVICE, HOX_OK, EVALUATION_PLUGIN_ERROR},
-                {HOX_OUT_OF_DEVICE_MEMORY, HOX_OK, EVALUATION_OOM},
-                {HOX_OK, HOX_OUT_OF_HOST_MEMORY, EVALUATION_OOM},
                 {HOX_OK, HOX_UNSUPPORTED, EVALUATION_UNSUPPORTED},
                 {HOX_OK, 99, EVALUATION_PLUGIN_ERROR}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -12,7 +12,7 @@ void lab_init(lab *self) {
     hox_error error = HOX_ERROR_INIT;
     unsetenv("HOX_PLUGIN_PATH");
     setenv("XDG_DATA_HOME", "/nowhere", 1);
-    *self = (lab){.folder = temp_folder_make(), .accounts = ledger_create(&error)};
+    *self = (lab){.folder = temp_folder_make()};
     self->path = temp_path(&self->folder, "experiment.json");
     cr_assert_eq(catalog_init(&self->plugins, paths, 1, &error), HOX_OK, "%s", error.message);
 }
@@ -23,7 +23,7 @@ hox_status lab_load_file(lab *self, const char *path, const char *const *sets, h
         set_count++;
     HOX_TRY(document_load(&self->document, path, sets, set_count, error));
     const hox_status status = experiment_config_load(&self->config, &self->document, &self->plugins,
-                                                     NULL, self->accounts, &self->problems, error);
+                                                     NULL, &self->problems, error);
     self->problem_text[0] = 0;
     for (size_t i = 0; i < self->problems.count; i++) {
         const size_t used = strlen(self->problem_text);
@@ -38,7 +38,15 @@ hox_status lab_load(lab *self, const char *text, const char *const *sets, hox_er
     return lab_load_file(self, self->path, sets, error);
 }
 
+static void expect_nothing_held(const instance *i) {
+    if (i->plugin)
+        cr_expect_eq(ledger_used(i->services.ledger, "cpu"), 0, "%s keeps bytes", i->plugin->name);
+}
+
 void lab_unload(lab *self) {
+    expect_nothing_held(&self->config.dataset);
+    expect_nothing_held(&self->config.fitness);
+    expect_nothing_held(&self->config.runtime);
     experiment_config_deinit(&self->config);
     problem_list_deinit(&self->problems);
     document_deinit(&self->document);
@@ -47,8 +55,6 @@ void lab_unload(lab *self) {
 void lab_deinit(lab *self) {
     lab_unload(self);
     catalog_deinit(&self->plugins);
-    cr_expect_eq(ledger_used(self->accounts, "cpu"), 0, "bytes stay in the ledger");
-    ledger_destroy(self->accounts);
     free(self->path);
     temp_folder_remove(&self->folder);
 }
@@ -81,7 +87,6 @@ hox_status lab_try(lab *self, const lab_job *job, run_result *result, hox_error 
     if (job->fitness) self->config.fitness.plugin = job->fitness;
     char *folder = temp_path(&self->folder, job->out);
     const experiment_setup setup = {.config = &self->config,
-                                    .accounts = self->accounts,
                                     .out = folder,
                                     .is_resumed = job->text == NULL,
                                     .is_forced = job->is_forced,
@@ -152,6 +157,14 @@ json_t *lab_lines(const lab *self, const char *out, const char *name) {
     cr_assert_eq(*line, 0, "%s/%s: half a line", out, name);
     free(text);
     return lines;
+}
+
+json_t *lab_events(const lab *self, const char *out) {
+    json_t *events = lab_lines(self, out, "events.jsonl");
+    for (size_t i = json_array_size(events); i-- > 0;)
+        if (strcmp(json_string_value(at(json_array_get(events, i), "event")), "memory") == 0)
+            json_array_remove(events, i);
+    return events;
 }
 
 json_t *at(json_t *json, const char *keys) {

@@ -7,7 +7,6 @@
 typedef struct lab {
     temp_folder folder;
     catalog plugins;
-    ledger *accounts;
     char *path; // of the experiment file
     document document;
     experiment_config config; // leads into this struct: do not move it
@@ -48,5 +47,6 @@ run_result lab_run(lab *self, const char *text, const char *const *sets, const c
 bool runs_are_equal(const lab *self, const char *a, const char *b);
 
 json_t *lab_lines(const lab *self, const char *out, const char *name); // of a .jsonl, as an array
+json_t *lab_events(const lab *self, const char *out);                  // all but those about memory
 json_t *lab_json(const lab *self, const char *out, const char *name);
 json_t *at(json_t *json, const char *keys); // "result.fitness.test"; ends the test where it is not

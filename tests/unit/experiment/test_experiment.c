@@ -67,7 +67,7 @@ Test(experiment, writes_a_line_a_genome_and_a_generation) {
     const run_result r = lab_run(&self, small, NULL, "out");
     json_t *metrics = lab_lines(&self, "out", "metrics.jsonl");
     json_t *genomes = lab_lines(&self, "out", "genomes.jsonl");
-    json_t *events = lab_lines(&self, "out", "events.jsonl");
+    json_t *events = lab_events(&self, "out");
     cr_expect_eq(r.generation_count, GENERATIONS);
     cr_assert_eq(json_array_size(metrics), GENERATIONS);
     cr_assert_eq(json_array_size(genomes), GENERATIONS * POPULATION);
@@ -147,8 +147,7 @@ Test(experiment, needs_a_folder_of_its_own) {
     experiment *e;
     temp_write(file, "precious");
     cr_assert_eq(lab_load(&self, small, NULL, NULL), HOX_OK);
-    const experiment_setup setup = {
-        .config = &self.config, .accounts = self.accounts, .out = folder};
+    const experiment_setup setup = {.config = &self.config, .out = folder};
     cr_expect_eq(experiment_create(&setup, &e, &error), HOX_IO);
     cr_expect(strstr(error.message, "holds something already"), "%s", error.message);
     cr_expect_null(e);
@@ -232,7 +231,7 @@ Test(experiment, returns_the_champion_that_monitor_likes_best) {
 static void check_files(size_t generations, size_t events) {
     json_t *metrics = lab_lines(&self, "out", "metrics.jsonl");
     json_t *genomes = lab_lines(&self, "out", "genomes.jsonl");
-    json_t *happened = lab_lines(&self, "out", "events.jsonl");
+    json_t *happened = lab_events(&self, "out");
     json_t *run = lab_json(&self, "out", "run.json");
     cr_expect_eq(json_array_size(metrics), generations);
     cr_expect_eq(json_array_size(genomes), generations * POPULATION);
@@ -367,10 +366,9 @@ Test(experiment, says_when_the_data_does_not_fit) {
     experiment *e;
     char *folder = temp_path(&self.folder, "out");
     cr_assert_eq(lab_load(&self, small,
-                          (const char *const[]){"evaluation.gpu_vram_cap_bytes=50000", NULL}, NULL),
+                          (const char *const[]){"evaluation.gpu_vram_cap_bytes=1000", NULL}, NULL),
                  HOX_OK);
-    const experiment_setup setup = {
-        .config = &self.config, .accounts = self.accounts, .out = folder};
+    const experiment_setup setup = {.config = &self.config, .out = folder};
     hox_status status = experiment_create(&setup, &e, &error);
     if (status == HOX_OK) { // the split may go onto the device later
         run_result r;
@@ -378,6 +376,6 @@ Test(experiment, says_when_the_data_does_not_fit) {
         experiment_destroy(e);
     }
     cr_expect_eq(status, HOX_OUT_OF_DEVICE_MEMORY);
-    cr_expect(strstr(error.message, "of 50000 left"), "%s", error.message);
+    cr_expect(strstr(error.message, "does not fit on cpu"), "%s", error.message);
     free(folder);
 }

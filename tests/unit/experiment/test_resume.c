@@ -117,7 +117,7 @@ Test(resume, evaluates_nothing_of_a_run_that_had_ended) {
     cr_expect_eq(r.generation_count, 8);
     cr_expect_eq(r.fitness[SPLIT_TEST], json_real_value(at(before, "result.fitness.test")));
     json_t *after = lab_json(&self, "out", "run.json");
-    json_t *events = lab_lines(&self, "out", "events.jsonl");
+    json_t *events = lab_events(&self, "out");
     cr_expect(json_equal(before, after));
     cr_expect_eq(json_array_size(events), 0);
     json_decref(before);
@@ -204,7 +204,7 @@ Test(resume, makes_a_run_longer_and_measures_test_again) {
     cr_expect_eq(r.generation_count, 11);
     cr_expect_not(isnan(r.fitness[SPLIT_TEST]));
     cr_expect(runs_are_equal(&self, "whole", "out"));
-    json_t *events = lab_lines(&self, "out", "events.jsonl");
+    json_t *events = lab_events(&self, "out");
     json_t *config = lab_json(&self, "out", "config.resolved.json");
     cr_assert_eq(json_array_size(events), 1);
     cr_expect(
@@ -268,7 +268,7 @@ Test(resume, needs_force_where_a_setting_changes_results) {
     r = lab_do(&self, &forced);
     cr_expect_eq(r.generation_count, 8);
     cr_expect(strstr(lines, "evolution/mutation/add_node"), "%s", lines);
-    json_t *events = lab_lines(&self, "out", "events.jsonl");
+    json_t *events = lab_events(&self, "out");
     cr_assert_eq(json_array_size(events), 1);
     cr_expect(strstr(json_string_value(at(json_array_get(events, 0), "message")),
                      "evolution/mutation/add_node"));

@@ -17,8 +17,8 @@ static void setup(void) {
     hox_error error = HOX_ERROR_INIT;
     lab_init(&self);
     cr_assert_eq(lab_load(&self, small, NULL, &error), HOX_OK, "%s", error.message);
-    cr_assert_eq(session_open(&opened, &self.config, self.accounts, NULL, &error), HOX_OK, "%s",
-                 error.message);
+    cr_assert_eq(session_open(&opened, &self.config, NULL, (memory_listener){0}, &error), HOX_OK,
+                 "%s", error.message);
     run = run_json(&opened, NULL, NULL);
     config = experiment_config_print(&self.config, NULL);
 }
@@ -97,8 +97,18 @@ static const char *const free_settings[] = {"name",
                                             "stop/",
                                             "run/",
                                             "evaluation/eval_batch_size",
-                                            "evaluation/fitness_eval_parallel",
-                                            "evaluation/gpu_vram_cap_bytes"};
+                                            "evaluation/eval_batch_size_min",
+                                            "evaluation/batch_size",
+                                            "evaluation/adaptive_eval_batch_size",
+                                            "evaluation/gpu_memory_fraction",
+                                            "evaluation/cuda_graph_memory_reserve_bytes",
+                                            "evaluation/vram_usage_threshold",
+                                            "evaluation/vram_recovery_generations",
+                                            "evaluation/gpu_vram_cap_bytes",
+                                            "evaluation/cache_val_on_gpu",
+                                            "evaluation/keep_population_on_gpu_within_generation",
+                                            "evaluation/cuda_empty_cache_interval",
+                                            "evaluation/fitness_eval_parallel"};
 
 // A name that ends in / stands for all behind it.
 static bool is_free(const char *name) {

@@ -55,8 +55,8 @@ static void setup(void) {
     lab_init(&self);
     cr_assert_eq(lab_load(&self, small, NULL, &error), HOX_OK, "%s", error.message);
     self.config.fitness.plugin = &steady;
-    cr_assert_eq(session_open(&opened, &self.config, self.accounts, NULL, &error), HOX_OK, "%s",
-                 error.message);
+    cr_assert_eq(session_open(&opened, &self.config, NULL, (memory_listener){0}, &error), HOX_OK,
+                 "%s", error.message);
     cr_assert_eq(evolution_create(&self.config.evolution, &self.config.genome, 5,
                                   (map_size){3, 8, 8}, &evolved, &error),
                  HOX_OK);

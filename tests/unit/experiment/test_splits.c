@@ -363,7 +363,7 @@ static void check_normalisation(uint32_t pixel_type, double scale) {
     cr_expect(isnan(s.parts[SPLIT_TEST].brightness[0]), "not read yet");
     for (uint32_t part = 0; part < SPLIT_COUNT; part++) {
         reading r = {&s, part, 0, scale};
-        cr_expect_eq(splits_read(&s, part, check_block, &r, NULL), HOX_OK);
+        cr_expect_eq(splits_read(&s, part, 0, s.parts[part].count, check_block, &r, NULL), HOX_OK);
         cr_expect_eq(r.count, s.parts[part].count);
     }
     splits_deinit(&s);
@@ -388,7 +388,7 @@ Test(splits, pass_on_what_the_consumer_says) {
     const task_config task = make_task("a", NULL);
     splits s = cut(&d, &task, 1);
     hox_error error = HOX_ERROR_INIT;
-    cr_expect_eq(splits_read(&s, SPLIT_SELECT, refuse_block, NULL, &error),
+    cr_expect_eq(splits_read(&s, SPLIT_SELECT, 0, 1, refuse_block, NULL, &error),
                  HOX_OUT_OF_DEVICE_MEMORY);
     cr_expect_str_eq(error.message, "no room");
     splits_deinit(&s);

@@ -1,0 +1,30 @@
+// device_memory.h - how much memory the runtime's device has, the same questions for every kind.
+#pragma once
+
+#include "evaluation/vram_controller.h"
+#include "plugin_host/instance.h"
+
+// Borrows all; plain data.
+typedef struct device_memory {
+    const instance *plugin; // the runtime's, with its ledger
+    const hox_runtime *runtime;
+    hox_device_info device;
+    uint64_t cap; // bytes; 0 = none
+} device_memory;
+
+// Total, free and used now (SPEC 3). CPU: what system and control groups allow; used is what the
+// runtime has reserved. Others: what the runtime tells, else device_info and ledger. What its pool
+// holds and nobody uses counts as free. The cap lowers total and free. Errors: DEVICE, DEVICE_LOST.
+// [any]
+hox_status device_memory_read(const device_memory *m, vram_reading *reading,
+                              hox_error *error) HOX_MUST_CHECK;
+
+// Sets the ledger's budget: on the CPU free + used as they are now, at most the cap; on others the
+// cap alone, the driver being the judge. Errors: OUT_OF_HOST_MEMORY, those of read. [main]
+hox_status device_memory_set_budget(const device_memory *m, hox_error *error) HOX_MUST_CHECK;
+
+// Whether so many bytes could be had. False where the device does not answer. [any]
+bool device_memory_fits(const device_memory *m, uint64_t bytes);
+
+// Gives back what the runtime's pool holds and nobody uses. Returns the bytes. [any]
+uint64_t device_memory_trim(const device_memory *m, hox_runtime *runtime);
