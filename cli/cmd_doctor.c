@@ -3,6 +3,7 @@
 #include "result.h"
 
 #include "base/cpu.h"
+#include "base/memory_limit.h"
 #include "io/contact_sheet.h"
 #include "plugin_host/catalog.h"
 #include "plugin_host/descriptor.h"
@@ -22,16 +23,11 @@ static json_t *cpu_json(void) {
                      cpu_instruction_set());
 }
 
-// A line of /proc/meminfo in bytes; -1 = unknown.
-static long long memory_bytes(const char *name) {
-    FILE *file = fopen("/proc/meminfo", "re");
-    char line[128];
-    long long bytes = -1;
-    while (file && bytes < 0 && fgets(line, sizeof line, file))
-        if (strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ':')
-            bytes = atoll(line + strlen(name) + 1) * 1024;
-    if (file) fclose(file);
-    return bytes;
+// What this process may have: limits of containers and control groups count.
+static json_t *memory_json(void) {
+    const memory_limit limit = memory_limit_read("");
+    return json_pack("{s:I, s:I}", "total_bytes", (json_int_t)limit.total_bytes, "available_bytes",
+                     (json_int_t)limit.free_bytes);
 }
 
 static json_t *system_json(void) {
@@ -121,11 +117,10 @@ static json_t *advice_json(const catalog *plugins) {
 // ---- all of it ----
 
 static json_t *report_json(const catalog *plugins) {
-    return json_pack("{s:s, s:o, s:o, s:{s:I, s:I}, s:o, s:o, s:o}", "hox", HOX_VERSION_TEXT,
-                     "system", system_json(), "cpu", cpu_json(), "memory", "total_bytes",
-                     (json_int_t)memory_bytes("MemTotal"), "available_bytes",
-                     (json_int_t)memory_bytes("MemAvailable"), "plugins", plugins_json(plugins),
-                     "runtimes", runtimes_json(plugins), "advice", advice_json(plugins));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "hox", HOX_VERSION_TEXT, "system",
+                     system_json(), "cpu", cpu_json(), "memory", memory_json(), "plugins",
+                     plugins_json(plugins), "runtimes", runtimes_json(plugins), "advice",
+                     advice_json(plugins));
 }
 
 static const char *text_at(const json_t *json, const char *key) {

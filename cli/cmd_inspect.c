@@ -1,6 +1,7 @@
 // cmd_inspect.c - hox inspect: the structure of a genome, or of a run's champion, and what of it
-// runs.
+// runs; or the run's memory.
 #include "command.h"
+#include "memory_timeline.h"
 #include "opening.h"
 #include "result.h"
 
@@ -138,6 +139,8 @@ static json_t *inspection_json(const inspection *i, const opening *o) {
 
 int cmd_inspect(const command_line *line, terminal *t) {
     opening o;
+    if (command_line_has(line, "memory"))
+        return memory_timeline_print(line->words.items[0], command_line_has(line, "json"), t);
     int code = opening_open(&o, line->words.items[0], t);
     if (code != EXIT_OK) return code;
     inspection i;

@@ -55,7 +55,10 @@ static const option schema_options[] = {
     PLUGIN_PATH_OPTION,
     END_OF_OPTIONS};
 static const option plugin_options[] = {PLUGIN_PATH_OPTION, JSON_OPTION, END_OF_OPTIONS};
-static const option json_options[] = {JSON_OPTION, END_OF_OPTIONS};
+static const option inspect_options[] = {
+    {"memory", 'm', NULL, "of a run: what was decided about memory, and on which numbers", false},
+    JSON_OPTION,
+    END_OF_OPTIONS};
 static const option no_options[] = {END_OF_OPTIONS};
 
 const option common_options[] = {
@@ -72,7 +75,7 @@ const command commands[] = {
     {"evaluate", "GENOME|RUN", 1, 1, "measure a genome on a split of its experiment's data",
      evaluate_options, cmd_evaluate},
     {"inspect", "GENOME|RUN", 1, 1, "show what a genome, or a run's champion, is made of",
-     json_options, cmd_inspect},
+     inspect_options, cmd_inspect},
     {"validate", "FILE", 1, 1, "check an experiment file, but not its data", validate_options,
      cmd_validate},
     {"schema", "", 0, 0, "print the JSON Schema of experiment files", schema_options, cmd_schema},
