@@ -3,11 +3,10 @@
 #include "base/array.h"
 #include "base/cpu.h"
 #include "evaluation/device.h"
-#include "evaluation/lanes.h"
-#include "evaluation/metrics.h"
+#include "evaluation/judge.h"
+#include "evaluation/residency.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,22 +15,14 @@ const char *const evaluation_reasons[EVALUATION_REASON_COUNT] = {
 
 enum { MOST_LOGIT_BYTES = 1 << 28, CUDA_LANES = 2 };
 
-// Room to sort the logits of the largest split so far, per lane.
-typedef struct key_space {
-    uint64_t *keys;
-    uint64_t capacity;
-} key_space;
-
 struct evaluation {
     const hox_runtime_api *api;
-    const instance *fitness;
     evaluation_config config;
-    double threshold;
     uint32_t runtime_flags;
     hox_runtime *runtime;
     lanes lanes;
-    key_space *keys;           // one per lane
-    evaluation_split *splits;  // that may be on the device
+    residency residency;
+    judge judge;
     uint64_t cache_bound;      // bytes of runners a lane may keep
     bool is_asked;             // the formula, in this generation
     uint64_t generation_count; // that have ended
@@ -60,18 +51,16 @@ static hox_status open_runtime(evaluation *e, const evaluation_setup *setup, hox
     e->runtime_flags = caps.flags;
     l.memory.runtime = l.runtime = e->runtime;
     HOX_TRY(lanes_init(&e->lanes, &l, error));
-    e->keys = array_create(l.lane_count, sizeof *e->keys, error);
-    return e->keys ? device_memory_set_budget(&e->lanes.memory, error) : HOX_OUT_OF_HOST_MEMORY;
+    e->residency = (residency){.lanes = &e->lanes, .is_wanted = config->cache_val_on_gpu != 0};
+    HOX_TRY(judge_init(&e->judge, setup->fitness, setup->decision_threshold, l.lane_count, error));
+    return device_memory_set_budget(&e->lanes.memory, error);
 }
 
 hox_status evaluation_create(const evaluation_setup *setup, evaluation **out, hox_error *error) {
     *out = NULL;
     evaluation *e = array_create(1, sizeof *e, error);
     if (!e) return HOX_OUT_OF_HOST_MEMORY;
-    *e = (evaluation){.api = setup->runtime->plugin->runtime,
-                      .fitness = setup->fitness,
-                      .config = *setup->config,
-                      .threshold = setup->decision_threshold};
+    *e = (evaluation){.api = setup->runtime->plugin->runtime, .config = *setup->config};
     const hox_status status = open_runtime(e, setup, error);
     if (status == HOX_OK)
         *out = e;
@@ -82,11 +71,8 @@ hox_status evaluation_create(const evaluation_setup *setup, evaluation **out, ho
 
 void evaluation_destroy(evaluation *e) {
     if (!e) return;
-    while (e->splits)
-        evaluation_drop_split(e, e->splits);
-    for (uint32_t i = 0; e->keys && i < e->lanes.count; i++)
-        free(e->keys[i].keys);
-    free(e->keys);
+    residency_drop_all(&e->residency);
+    judge_deinit(&e->judge);
     lanes_deinit(&e->lanes);
     e->api->close(e->runtime);
     free(e);
@@ -110,6 +96,10 @@ vram_state evaluation_memory_state(const evaluation *e) {
 
 void evaluation_restore_memory(evaluation *e, const vram_state *state) {
     vram_controller_restore(&e->lanes.controller, state);
+}
+
+void evaluation_drop_split(evaluation *e, evaluation_split *split) {
+    residency_drop(&e->residency, split);
 }
 
 hox_status evaluation_check(const evaluation *e, const genome *g, hox_error *error) {
@@ -138,15 +128,7 @@ static hox_status scoring_init(scoring *s, hox_error *error) {
     s->tasks = array_create(s->count, sizeof *s->tasks, error);
     s->order = array_create(s->count, sizeof *s->order, error);
     if (!s->tasks || !s->order) return HOX_OUT_OF_HOST_MEMORY;
-    for (uint32_t i = 0; i < s->e->lanes.count; i++) {
-        key_space *space = &s->e->keys[i];
-        if (space->capacity >= s->split->count) continue;
-        free(space->keys);
-        *space = (key_space){.keys = array_create(s->split->count, sizeof *space->keys, error)};
-        if (!space->keys) return HOX_OUT_OF_HOST_MEMORY;
-        space->capacity = s->split->count;
-    }
-    return HOX_OK;
+    return judge_reserve(&s->e->judge, s->split->count, error);
 }
 
 static void scoring_deinit(scoring *s) {
@@ -188,91 +170,6 @@ static void plan_all(scoring *s) {
     qsort(s->order, s->count, sizeof(task *), costly_first);
 }
 
-// ---- the split on the device ----
-
-void evaluation_drop_split(evaluation *e, evaluation_split *split) {
-    for (evaluation_split **at = &e->splits; *at; at = &(*at)->next)
-        if (*at == split) {
-            *at = split->next;
-            split->next = NULL;
-            break;
-        }
-    if (split->samples) e->api->samples_destroy(split->samples);
-    split->samples = NULL;
-}
-
-static void drop_all_splits(evaluation *e) {
-    while (e->splits)
-        evaluation_drop_split(e, e->splits);
-}
-
-// All that can be given back while the lanes rest.
-static void make_room(evaluation *e) {
-    lanes_release_idle(&e->lanes);
-    device_memory_trim(&e->lanes.memory, e->runtime);
-}
-
-static hox_status create_samples(scoring *s, uint64_t count, hox_samples **samples,
-                                 hox_error *error) {
-    evaluation *e = s->e;
-    hox_error why = HOX_ERROR_INIT;
-    const hox_status status =
-        split_create_samples(s->split, e->api, e->runtime, count, samples, &why);
-    if (!lanes_is_memory(status))
-        return status == HOX_OK ? HOX_OK : hox_error_set(error, status, "%s", why.message);
-    make_room(e);
-    return split_create_samples(s->split, e->api, e->runtime, count, samples, error);
-}
-
-// Beside the split there must be room for the largest genome at the lower bound.
-static bool leaves_room(const scoring *s) {
-    const lanes *l = &s->e->lanes;
-    const uint64_t images = lanes_chunk_of(l, l->controller.settings.lower_bound, s->split->count);
-    return device_memory_fits(&l->memory, s->demand.fixed + images * s->demand.per_sample);
-}
-
-static void tell_streamed(scoring *s, const hox_error *why) {
-    lanes *l = &s->e->lanes;
-    if (s->split->is_told) return;
-    s->split->is_told = true;
-    const uint64_t batch = l->controller.state.batch;
-    memory_event event = {.why = MEMORY_STREAMED,
-                          .batch_before = batch,
-                          .batch_after = batch,
-                          .ceiling = l->controller.state.ceiling,
-                          .bytes_needed = s->split->count * split_image_bytes(s->split),
-                          .bytes_left = why->bytes_available};
-    if (device_memory_read(&l->memory, &event.reading, NULL) != HOX_OK)
-        event.reading = (vram_reading){0};
-    lanes_tell(l, &event);
-}
-
-// Where it does not fit it stays away, and is streamed.
-static hox_status make_resident(scoring *s, hox_error *error) {
-    evaluation *e = s->e;
-    evaluation_split *split = s->split;
-    if (split->samples || !e->config.cache_val_on_gpu) return HOX_OK;
-    hox_error why = HOX_ERROR_INIT;
-    hox_status status = create_samples(s, split->count, &split->samples, &why);
-    if (status == HOX_OK) {
-        split->next = e->splits;
-        e->splits = split;
-        if (!leaves_room(s)) {
-            make_room(e);
-            if (!leaves_room(s)) status = HOX_OUT_OF_DEVICE_MEMORY;
-        }
-    }
-    if (status == HOX_OK) {
-        split->is_told = false;
-        status = split_fill(split, e->api, split->samples, 0, split->count, &why);
-    }
-    if (status == HOX_OK) return HOX_OK;
-    evaluation_drop_split(e, split);
-    if (!lanes_is_memory(status)) return hox_error_set(error, status, "%s", why.message);
-    tell_streamed(s, &why);
-    return HOX_OK;
-}
-
 // ---- how many images at once ----
 
 static void warn(const lanes *l, uint32_t warnings) {
@@ -311,18 +208,23 @@ static hox_status choose_batch(scoring *s, hox_error *error) {
     lanes *l = &e->lanes;
     vram_reading reading;
     HOX_TRY(device_memory_set_budget(&l->memory, error));
-    HOX_TRY(make_resident(s, error));
+    HOX_TRY(residency_place(&e->residency, s->split, &s->demand, error));
     if (l->controller.settings.is_adaptive && !e->is_asked)
         device_memory_trim(&l->memory, e->runtime);
     HOX_TRY(read_memory(l, &reading, error));
     if (!e->is_asked) {
         vram_demand demand = s->demand;
-        if (!s->split->samples) demand.per_sample += split_image_bytes(s->split);
+        if (!s->split->samples) // all lanes share a window of the images
+            demand.per_sample += (split_image_bytes(s->split) + l->count - 1) / l->count;
         const vram_decision d = vram_before_generation(&l->controller, &reading, &demand);
         tell_decision(l, &d);
         if (d.after != d.before) lanes_release_idle(l);
         reading = d.reading;
         e->is_asked = true;
+    }
+    if (!s->split->samples) {
+        const uint64_t window = lanes_chunk(l, s->split->count) * split_image_bytes(s->split);
+        reading.free -= window < reading.free ? window : reading.free;
     }
     const int64_t share = vram_share(&l->controller.settings, &reading, l->count);
     e->cache_bound = share > 0 ? (uint64_t)share : 0;
@@ -331,33 +233,6 @@ static hox_status choose_batch(scoring *s, hox_error *error) {
                                e->config.keep_population_on_gpu_within_generation ? UINT64_MAX
                                                                                   : e->cache_bound);
     return HOX_OK;
-}
-
-// ---- from logits to fitness ----
-
-static hox_status judge_logits(const scoring *s, task *t, uint64_t *keys, hox_error *error) {
-    evaluation_result *r = t->result;
-    const evaluation_split *split = s->split;
-    for (uint64_t i = 0; i < split->count; i++) {
-        if (isfinite(t->logits[i])) continue;
-        r->reason = EVALUATION_NAN;
-        return hox_error_set(error, HOX_INTERNAL, "the logit of image %" PRIu64 " is not finite",
-                             i);
-    }
-    metrics_compute(t->logits, split->labels, split->count, s->e->threshold, keys, &r->metrics);
-    const instance *fitness = s->e->fitness;
-    HOX_TRY(fitness->plugin->fitness->score(fitness->options, &r->metrics, &r->facts, &r->fitness,
-                                            error));
-    r->metrics.logits = NULL;
-    r->metrics.labels = NULL;
-    if (isfinite(r->fitness)) return HOX_OK;
-    r->reason = EVALUATION_NAN;
-    return hox_error_set(error, HOX_INTERNAL, "the fitness is not finite");
-}
-
-static void judge(const scoring *s, task *t, uint32_t lane) {
-    const hox_status status = judge_logits(s, t, s->e->keys[lane].keys, &t->result->error);
-    if (status != HOX_OK) task_fail(t, status, &t->result->error);
 }
 
 // ---- a set: genomes whose runners fit the caches together ----
@@ -381,7 +256,8 @@ static void load_one(void *context, uint64_t item, uint32_t lane) {
 
 static void judge_one(void *context, uint64_t item, uint32_t lane) {
     const task_set *set = context;
-    if (!set->tasks[item]->is_over) judge(set->scoring, set->tasks[item], lane);
+    const scoring *s = set->scoring;
+    if (!set->tasks[item]->is_over) judge_task(&s->e->judge, set->tasks[item], s->split, lane);
 }
 
 static void run_images(const task_set *set, const size_t *home, const hox_samples *samples,
@@ -394,29 +270,13 @@ static void run_images(const task_set *set, const size_t *home, const hox_sample
     lanes_run(&p);
 }
 
-// Room for a chunk of the split, as large as can be had between the lower bound and most.
-static hox_status create_window(scoring *s, uint64_t most, hox_samples **window, uint64_t *count,
-                                hox_error *error) {
-    const lanes *l = &s->e->lanes;
-    const uint64_t bound = l->controller.settings.lower_bound;
-    const uint64_t least = lanes_chunk_of(l, bound, s->split->count);
-    for (*count = most;; *count = lanes_chunk_of(l, larger(*count / 2, least), s->split->count)) {
-        hox_error why = HOX_ERROR_INIT;
-        const hox_status status = create_samples(s, *count, window, &why);
-        if (status == HOX_OK) return HOX_OK;
-        if (lanes_is_memory(status) && *count > least) continue;
-        return hox_error_set(error, status, "%s", why.message);
-    }
-}
-
 static hox_status stream_set(scoring *s, const task_set *set, const size_t *home,
                              hox_error *error) {
     const evaluation_split *split = s->split;
     hox_samples *window;
     hox_error why = HOX_ERROR_INIT;
     uint64_t size;
-    hox_status status =
-        create_window(s, lanes_chunk(&s->e->lanes, split->count), &window, &size, &why);
+    hox_status status = residency_create_window(&s->e->residency, split, &window, &size, &why);
     if (lanes_is_memory(status)) {
         for (size_t i = 0; i < set->count; i++)
             if (!set->tasks[i]->is_over && set->tasks[i]->plan.has_path) set_aside(set->tasks[i]);
@@ -515,7 +375,7 @@ static hox_status run_windows(scoring *s, task *t, hox_samples *window, uint64_t
 static hox_status try_alone(scoring *s, task *t, uint64_t batch, hox_error *error) {
     hox_samples *window;
     HOX_TRY(task_load(t, s->split->count, error));
-    HOX_TRY(create_samples(s, batch, &window, error));
+    HOX_TRY(residency_create_samples(&s->e->residency, s->split, batch, &window, error));
     const hox_status status = run_windows(s, t, window, batch, error);
     s->e->api->samples_destroy(window);
     return status;
@@ -529,8 +389,8 @@ static hox_status run_alone(scoring *s, task *t, hox_error *error) {
     const uint64_t bound = l->controller.settings.lower_bound;
     const uint64_t batch =
         lanes_chunk_of(l, state->batch < bound ? state->batch : bound, s->split->count);
-    drop_all_splits(s->e);
-    make_room(s->e);
+    residency_drop_all(&s->e->residency);
+    residency_make_room(&s->e->residency);
     memory_event event = {.why = MEMORY_ALONE,
                           .batch_before = state->batch,
                           .batch_after = batch,
@@ -545,7 +405,7 @@ static hox_status run_alone(scoring *s, task *t, hox_error *error) {
     t->is_over = false;
     const hox_status status = try_alone(s, t, batch, &why);
     if (status == HOX_OK) {
-        judge(s, t, 0);
+        judge_task(&s->e->judge, t, s->split, 0);
     } else {
         task_fail(t, status, &why);
         if (lanes_is_memory(status)) explain(s, t, batch, &why);

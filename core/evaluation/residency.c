@@ -1,0 +1,109 @@
+#include "evaluation/residency.h"
+
+void residency_make_room(residency *r) {
+    lanes_release_idle(r->lanes);
+    device_memory_trim(&r->lanes->memory, r->lanes->runtime);
+}
+
+hox_status residency_create_samples(residency *r, const evaluation_split *split, uint64_t count,
+                                    hox_samples **samples, hox_error *error) {
+    const lanes *l = r->lanes;
+    hox_error why = HOX_ERROR_INIT;
+    hox_status status = split_create_samples(split, l->api, l->runtime, count, samples, &why);
+    if (lanes_is_memory(status)) {
+        residency_make_room(r);
+        why = (hox_error)HOX_ERROR_INIT;
+        status = split_create_samples(split, l->api, l->runtime, count, samples, &why);
+    }
+    if (status != HOX_OK && error) *error = why;
+    return status;
+}
+
+static uint64_t lower_bound(const residency *r, const evaluation_split *split) {
+    return lanes_chunk_of(r->lanes, r->lanes->controller.settings.lower_bound, split->count);
+}
+
+hox_status residency_create_window(residency *r, const evaluation_split *split,
+                                   hox_samples **window, uint64_t *count, hox_error *error) {
+    const uint64_t least = lower_bound(r, split);
+    *count = lanes_chunk(r->lanes, split->count);
+    for (;;) {
+        const hox_status status = residency_create_samples(r, split, *count, window, error);
+        if (!lanes_is_memory(status) || *count <= least) return status;
+        const uint64_t half = *count / 2 > least ? *count / 2 : least;
+        *count = lanes_chunk_of(r->lanes, half, split->count);
+    }
+}
+
+void residency_drop(residency *r, evaluation_split *split) {
+    for (evaluation_split **at = &r->splits; *at; at = &(*at)->next) {
+        if (*at != split) continue;
+        *at = split->next;
+        split->next = NULL;
+        r->lanes->api->samples_destroy(split->samples);
+        split->samples = NULL;
+        return;
+    }
+}
+
+void residency_drop_all(residency *r) {
+    while (r->splits)
+        residency_drop(r, r->splits);
+}
+
+// ---- a place on the device ----
+
+static bool leaves_room(const residency *r, const evaluation_split *split,
+                        const vram_demand *demand) {
+    return device_memory_fits(&r->lanes->memory,
+                              demand->fixed + lower_bound(r, split) * demand->per_sample);
+}
+
+// Room for all of the split. One that did not fit before takes no runner's place.
+static hox_status find_place(residency *r, evaluation_split *split, const vram_demand *demand,
+                             hox_error *error) {
+    const lanes *l = r->lanes;
+    if (split->is_told)
+        HOX_TRY(
+            split_create_samples(split, l->api, l->runtime, split->count, &split->samples, error));
+    else
+        HOX_TRY(residency_create_samples(r, split, split->count, &split->samples, error));
+    split->next = r->splits;
+    r->splits = split;
+    if (leaves_room(r, split, demand)) return HOX_OK;
+    if (!split->is_told) residency_make_room(r);
+    return leaves_room(r, split, demand) ? HOX_OK : HOX_OUT_OF_DEVICE_MEMORY;
+}
+
+static void tell_streamed(const residency *r, evaluation_split *split, const hox_error *why) {
+    const lanes *l = r->lanes;
+    const vram_state *state = &l->controller.state;
+    memory_event event = {.why = MEMORY_STREAMED,
+                          .batch_before = state->batch,
+                          .batch_after = state->batch,
+                          .ceiling = state->ceiling,
+                          .bytes_needed = split->count * split_image_bytes(split),
+                          .bytes_left = why->bytes_available};
+    if (split->is_told) return;
+    split->is_told = true;
+    if (device_memory_read(&l->memory, &event.reading, NULL) != HOX_OK)
+        event.reading = (vram_reading){0};
+    lanes_tell(l, &event);
+}
+
+hox_status residency_place(residency *r, evaluation_split *split, const vram_demand *demand,
+                           hox_error *error) {
+    if (split->samples || !r->is_wanted) return HOX_OK;
+    hox_error why = HOX_ERROR_INIT;
+    hox_status status = find_place(r, split, demand, &why);
+    if (status == HOX_OK)
+        status = split_fill(split, r->lanes->api, split->samples, 0, split->count, &why);
+    if (status == HOX_OK) {
+        split->is_told = false;
+        return HOX_OK;
+    }
+    residency_drop(r, split);
+    if (!lanes_is_memory(status)) return hox_error_set(error, status, "%s", why.message);
+    tell_streamed(r, split, &why);
+    return HOX_OK;
+}
