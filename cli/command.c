@@ -3,6 +3,7 @@
 #include "help.h"
 #include "option.h"
 
+#include "base/memory_limit.h"
 #include "config/nearest.h"
 
 #include <assert.h>
@@ -217,6 +218,7 @@ static int dispatch(int argc, char **argv) {
 
 int command_main(int argc, char **argv) {
     if (!terminal_hold_streams()) return EXIT_RUN_FAILED;
+    memory_return_large_blocks();
     const int code = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     fputs("hox: the result could not be written to standard output\n", stderr);

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,4 +239,8 @@ memory_limit memory_limit_read(const char *root) {
     for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++)
         apply_hierarchy(&limit, &hierarchies[i], root);
     return limit.total_bytes == UINT64_MAX ? (memory_limit){0} : limit;
+}
+
+void memory_return_large_blocks(void) {
+    mallopt(M_MMAP_THRESHOLD, 1 << 20); // saying it keeps the library from raising it
 }

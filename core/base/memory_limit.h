@@ -11,3 +11,8 @@ typedef struct memory_limit {
 // root: "" for this machine; tests give a folder that holds proc/ and sys/ trees of their own.
 // What cannot be read limits nothing; with nothing known both are 0 ("unknown"). [any]
 memory_limit memory_limit_read(const char *root);
+
+// From now on large blocks go back to the system when they are freed. Else the C library keeps them
+// for the thread that had them, and what a ledger calls free is not. Before there are threads; the
+// whole process. [main]
+void memory_return_large_blocks(void);

@@ -2,6 +2,8 @@
 
 #include "base/memory_limit.h"
 
+enum { MOST_HOST_SHARE = 64 << 20 }; // bytes
+
 static uint64_t smaller(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
@@ -51,12 +53,17 @@ hox_status device_memory_read(const device_memory *m, vram_reading *reading, hox
     return HOX_OK;
 }
 
+// What we need ourselves beside the runtime: blocks of images on their way, logits, weights.
+static uint64_t host_share(uint64_t free_bytes) {
+    return smaller(free_bytes / 8, MOST_HOST_SHARE);
+}
+
 hox_status device_memory_set_budget(const device_memory *m, hox_error *error) {
     hox_memory memory;
     uint64_t budget = UINT64_MAX;
     HOX_TRY(read_raw(m, &memory, error));
     if (m->device.kind == HOX_DEVICE_CPU && memory.free_bytes < UINT64_MAX - used_of(m))
-        budget = memory.free_bytes + used_of(m);
+        budget = memory.free_bytes - host_share(memory.free_bytes) + used_of(m);
     if (m->cap > 0) budget = smaller(budget, m->cap);
     return ledger_set_budget(m->plugin->services.ledger, m->device.address, budget, error);
 }

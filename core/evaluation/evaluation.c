@@ -49,6 +49,7 @@ static hox_status open_runtime(evaluation *e, const evaluation_setup *setup, hox
     hox_runtime_caps caps = {.struct_size = sizeof caps};
     e->api->caps(e->runtime, &caps);
     e->runtime_flags = caps.flags;
+    if (l.settings.lower_bound < caps.batch_multiple) l.settings.lower_bound = caps.batch_multiple;
     l.memory.runtime = l.runtime = e->runtime;
     HOX_TRY(lanes_init(&e->lanes, &l, error));
     e->residency = (residency){.lanes = &e->lanes, .is_wanted = config->cache_val_on_gpu != 0};

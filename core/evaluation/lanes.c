@@ -110,6 +110,13 @@ typedef struct image_range {
     uint64_t first, count;
 } image_range;
 
+// What a runner takes. No sum of such numbers overflows, whatever a plugin says.
+static uint64_t runner_bytes(const hox_estimate *need, uint64_t capacity) {
+    const double bytes =
+        (double)need->fixed_bytes + (double)need->bytes_per_sample * (double)capacity;
+    return bytes < 0x1p48 ? (uint64_t)bytes : UINT64_C(1) << 48;
+}
+
 // Makes the job ready that a lane has at place i.
 static hox_status ready_job(const lane_pass *p, lane_worker *one, uint32_t i, task *t,
                             image_range range, uint64_t capacity, hox_error *error) {
@@ -118,7 +125,7 @@ static hox_status ready_job(const lane_pass *p, lane_worker *one, uint32_t i, ta
         .plan = &t->plan.view,
         .capacity = (uint32_t)capacity,
         .most_capacity = most > capacity ? most : capacity, // others may have shrunk it just now
-        .bytes = t->need.fixed_bytes + t->need.bytes_per_sample * capacity};
+        .bytes = runner_bytes(&t->need, capacity)};
     hox_runner *runner;
     HOX_TRY(runner_cache_acquire(&one->cache, &demand, &runner, error));
     one->errors[i] = (hox_error)HOX_ERROR_INIT;
@@ -281,6 +288,8 @@ static uint32_t take(lane_pass *p, lane_worker *one, image_range *range, uint64_
             const uint32_t taken = job_queue_take(&p->queue, one->cache.lane, *capacity, one->tasks,
                                                   &range->first, &range->count);
             if (taken > 0 && l->largest < *capacity) l->largest = *capacity;
+            for (uint32_t i = 0; i < taken; i++) // other images, another try
+                one->tasks[i]->ladder.same_batch = 0;
             if (taken > 0) return taken;
         }
         if (!is_parked) {

@@ -27,18 +27,20 @@ static size_text size_of(uint64_t bytes) {
 }
 
 static void describe_genome(const memory_event *e, char *text, size_t size) {
-    snprintf(text, size,
-             "genome %" PRIu64 " on lane %u with %" PRIu64 " images at once needs %s, %s are left",
-             e->genome_id, e->lane, e->tried, size_of(e->bytes_needed).text,
-             size_of(e->bytes_left).text);
+    char bytes[80] = "more, it is not said how much";
+    if (e->bytes_needed > 0)
+        snprintf(bytes, sizeof bytes, "%s, %s are left", size_of(e->bytes_needed).text,
+                 size_of(e->bytes_left).text);
+    snprintf(text, size, "genome %" PRIu64 " on lane %u with %" PRIu64 " images at once needs %s",
+             e->genome_id, e->lane, e->tried, bytes);
 }
 
 static void describe_generation(const memory_event *e, char *text, size_t size) {
     snprintf(text, size,
              "runners: %" PRIu64 " hits, %" PRIu64 " prepared, %" PRIu64 " released, %" PRIu64
-             " kept (%s)",
+             " kept (%s); at most %s so far",
              e->runners.hits, e->runners.prepares, e->runners.evictions, e->runner_count,
-             size_of(e->runners.bytes).text);
+             size_of(e->runners.bytes).text, size_of(e->peak_bytes).text);
 }
 
 void memory_event_describe(const memory_event *e, char *text, size_t size) {
@@ -50,6 +52,8 @@ void memory_event_describe(const memory_event *e, char *text, size_t size) {
     }
     if (e->tried > 0) describe_genome(e, more, sizeof more);
     if (e->why == MEMORY_GENERATION) describe_generation(e, more, sizeof more);
+    if (e->why == VRAM_RECOVERED)
+        snprintf(more, sizeof more, "it may rise to %" PRIu64 " again", e->ceiling);
     snprintf(text, size, "memory, %s: batch %" PRIu64 " -> %" PRIu64 "; %s, %s free, %s used%s%s",
              memory_why_names[e->why], e->batch_before, e->batch_after,
              size_of(e->reading.total).text, size_of(e->reading.free).text,

@@ -49,9 +49,10 @@ int64_t vram_share(const vram_settings *s, const vram_reading *reading, uint32_t
 }
 
 // min(B_cap, max(B_min, floor(numerator / M_sample))), B_cap lowered to the ceiling.
-static uint64_t batch_of(const vram_controller *c, int64_t numerator, uint64_t per_sample) {
+// numerator: not negative, so that it never wraps.
+static uint64_t batch_of(const vram_controller *c, uint64_t numerator, uint64_t per_sample) {
     uint64_t quotient = 0;
-    if (numerator > 0) quotient = per_sample > 0 ? (uint64_t)numerator / per_sample : UINT64_MAX;
+    if (numerator > 0) quotient = per_sample > 0 ? numerator / per_sample : UINT64_MAX;
     return smaller(c->state.ceiling, larger(c->settings.batch_least, quotient));
 }
 
@@ -90,9 +91,10 @@ vram_decision vram_before_generation(vram_controller *c, const vram_reading *rea
     take_reading(c, &d, reading);
     if (!c->settings.is_adaptive) return d;
     const int64_t share = vram_share(&c->settings, &d.reading, demand->lane_count);
-    const int64_t numerator = share - to_signed(demand->fixed);
-    if (numerator <= 0) warn_once(c, &d, VRAM_WARN_NOTHING_LEFT);
-    d.after = c->state.batch = batch_of(c, numerator, demand->per_sample);
+    const int64_t fixed = to_signed(demand->fixed);
+    const int64_t numerator = share > fixed ? share - fixed : 0;
+    if (numerator == 0) warn_once(c, &d, VRAM_WARN_NOTHING_LEFT);
+    d.after = c->state.batch = batch_of(c, (uint64_t)numerator, demand->per_sample);
     if (d.after != d.before) d.reason = VRAM_FORMULA;
     return d;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_IMAGES = 256 };
+enum { BLOCK_IMAGES = 64 };
 
 const char *const split_names[SPLIT_COUNT] = {"refine", "select", "monitor", "test"};
 

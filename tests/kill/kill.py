@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kill.py HOX calls|times [long] [slow]: runs that are killed, at every call that touches a file or at any time, and go on.
+"""kill.py HOX calls|times [long] [slow] [squeezed_by=RUNTIME]: runs that are killed, at every call that touches a file or at any time, and go on.
 Those killed before config.resolved.json was there have nothing to go on with; they are run anew."""
 
 import random

@@ -14,6 +14,9 @@ import time
 HOX = os.path.abspath(sys.argv[1])
 IS_LONG = "long" in sys.argv[2:]
 IS_SLOW = "slow" in sys.argv[2:]  # a sanitizer's build: sample more thinly
+# A runtime that takes memory for all maps of a batch: every run then has less than it would take.
+SQUEEZED_BY = next((word.partition("=")[2] for word in sys.argv[2:] if word.startswith("squeezed_by=")), None)
+SQUEEZE = {"forward_runtime": SQUEEZED_BY, "gpu_vram_cap_bytes": 38000, "eval_batch_size_min": 4, "batch_size": 4}
 
 # In memory where that is possible: thousands of fsyncs on a disk take minutes.
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hox-kill-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
@@ -57,7 +60,7 @@ def write_experiment(seed):
         "dataset": {"plugin": "synthetic", "train_count": 80, "test_count": 20, "size": 8, "noise": 0.6},
         "task": {"positive_class": 0},
         "genome": {"allowed_channels": [3, 8]},
-        "evaluation": {"fitness_eval_parallel": 1},
+        "evaluation": {"fitness_eval_parallel": 1, **(SQUEEZE if SQUEEZED_BY else {})},
         "evolution": {"population_size": 8, "mutation": {"add_node": 0.3}},
         "stop": {"max_generations": GENERATIONS}}))
     return str(path)
@@ -166,10 +169,11 @@ references = {}
 
 
 def reference(seed, **sets):
-    """What the uninterrupted run leaves."""
+    """What the uninterrupted run leaves, with all the memory there is."""
+    free = {"evaluation__gpu_vram_cap_bytes": 0} if SQUEEZED_BY else {}
     key = f"reference-{seed}" + "".join(f"-{name}={value}" for name, value in sorted(sets.items()))
     if key not in references:
-        must(run_words(FOLDER / key, seed, **sets))
+        must(run_words(FOLDER / key, seed, **sets, **free))
         references[key] = left_by(FOLDER / key)
     return references[key]
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""stop.py HOX [long] [slow]: runs that are stopped, asked to stop, locked, or made longer, and go on."""
+"""stop.py HOX [long] [slow] [squeezed_by=RUNTIME]: runs that are stopped, asked to stop, locked, or made longer, and go on."""
 
 import itertools
 import json
 import signal
 
-from lab import (FOLDER, GENERATIONS, Running, check, check_equal, count, finish, left_by, must, reference, resume_words,
-                 run_words, sample)
+from lab import (FOLDER, GENERATIONS, SQUEEZED_BY, Running, check, check_equal, count, finish, left_by, must,
+                 reference, resume_words, run_words, sample)
 
 SEEDS = (5, 6, 7)
 WAYS = list(itertools.product((1, 2), (7, 256, 45000)))  # lanes, images in a chunk
@@ -26,6 +26,20 @@ def stop_everywhere():
         must(resume_words(out, stop__max_generations=GENERATIONS, **way(number + stop)))
         check_equal(out, reference(seed), f"seed {seed}, way {number}, stopped after {stop}")
         count("stops")
+
+
+def squeeze():
+    """The budget presses, and changes nothing."""
+    if not SQUEEZED_BY:
+        return
+    for seed in SEEDS:
+        out = FOLDER / "squeezed"
+        must(run_words(out, seed))
+        events = [json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+        reasons = {event.get("why") for event in events}
+        check("oom_shrunk" in reasons, f"seed {seed}: nothing shrank: {reasons}")
+        check_equal(out, reference(seed), f"seed {seed}, squeezed")
+        count("budgets")
 
 
 def save_or_not():
@@ -92,6 +106,7 @@ def check_equal_result(out, first):
     check(left_by(out)["run.json"] == first, "a run that had ended has another result")
 
 
+squeeze()
 stop_everywhere()
 save_or_not()
 ask_to_stop()

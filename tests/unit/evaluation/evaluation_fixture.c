@@ -5,6 +5,7 @@
 #include "plugin_fixture.h"
 #include "random_plan.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +20,24 @@ static void must(hox_status status, const hox_error *error) {
 
 // ---- an evaluation ----
 
-static engine *hooked; // whose reserves are counted
 static hox_status (*real_reserve)(const hox_host *, const char *, uint64_t, hox_error *);
 
 static hox_status count_reserve(const hox_host *host, const char *device, uint64_t bytes,
                                 hox_error *error) {
-    if (++hooked->reserve_count == hooked->fail_at_reserve)
+    engine *self = (engine *)((char *)host - offsetof(engine, runtime.services.host));
+    const uint64_t call = atomic_fetch_add(&self->reserve_count, 1) + 1,
+                   bad = self->fail_at_reserve;
+    if (bad > 0 && (call == bad || (call > bad && self->fails_for_good)))
         return hox_error_set(error, HOX_OUT_OF_DEVICE_MEMORY, "refused by the test");
     return real_reserve(host, device, bytes, error);
+}
+
+const hox_plugin *hungry_plugin(void) {
+    void *library = dlopen(HOX_TEST_PLUGIN_DIR "/runtime_hungry.so", RTLD_NOW | RTLD_LOCAL);
+    const hox_plugin *plugin = library ? dlsym(library, HOX_PLUGIN_SYMBOL) : NULL;
+    if (plugin) return plugin;
+    fprintf(stderr, "evaluation_fixture: %s\n", dlerror());
+    abort();
 }
 
 void engine_init(engine *self, const hox_plugin *runtime, const hox_plugin *fitness) {
@@ -42,6 +53,14 @@ void engine_init(engine *self, const hox_plugin *runtime, const hox_plugin *fitn
                                 .cuda_empty_cache_interval = 50}};
     must(instance_init(&self->runtime, runtime, "", NULL, &error), &error);
     must(instance_init(&self->fitness, fitness, "", NULL, &error), &error);
+    free(self->runtime.options);
+    self->runtime.options = plugin_options(runtime);
+    real_reserve = self->runtime.services.host.reserve;
+    self->runtime.services.host.reserve = count_reserve;
+}
+
+hungry_options *engine_hungry(engine *self) {
+    return self->runtime.options;
 }
 
 static void hear(void *context, const memory_event *event) {
@@ -55,23 +74,20 @@ static void hear(void *context, const memory_event *event) {
 hox_status engine_open(engine *self, int64_t lanes, int64_t batch_size, hox_error *error) {
     self->config.fitness_eval_parallel = lanes;
     self->config.eval_batch_size = batch_size;
-    if (lanes == 1) { // the counter is for one thread
-        hooked = self;
-        real_reserve = self->runtime.services.host.reserve;
-        self->runtime.services.host.reserve = count_reserve;
-    }
     const evaluation_setup setup = {.config = &self->config,
                                     .runtime = &self->runtime,
                                     .fitness = &self->fitness,
+                                    .log = self->log,
                                     .listener = {hear, self}};
     return evaluation_create(&setup, &self->evaluation, error);
 }
 
 static hox_status read_images(void *context, uint64_t first, uint64_t count,
                               image_consumer *consume, void *consumer, hox_error *error) {
-    const engine *self = context;
+    engine *self = context;
     const evaluation_split *s = &self->split;
     const size_t image_size = (size_t)s->channels * s->height * s->width;
+    self->images_read += count;
     return consume(consumer, first, count, self->images + first * image_size, error);
 }
 
@@ -89,7 +105,7 @@ void engine_load(engine *self, map_size size, uint64_t count, const float *image
 
 uint64_t engine_deinit(engine *self) {
     evaluation_destroy(self->evaluation);
-    const uint64_t left = ledger_used(self->runtime.services.ledger, "cpu");
+    const uint64_t left = engine_used(self);
     instance_deinit(&self->runtime);
     instance_deinit(&self->fitness);
     return left;
@@ -102,6 +118,36 @@ void engine_start(engine *self, const hox_plugin *runtime, const hox_plugin *fit
     engine_init(self, runtime, fitness);
     must(engine_open(self, lanes, batch_size, &error), &error);
     engine_load(self, size, count, images, labels);
+}
+
+void engine_score(engine *self, genome *const *genomes, size_t count, evaluation_result *results) {
+    hox_error error = HOX_ERROR_INIT;
+    must(evaluation_score(self->evaluation, (const genome *const *)genomes, count, &self->split,
+                          results, &error),
+         &error);
+}
+
+void engine_end_generation(engine *self, const evaluation_result *results, size_t count) {
+    hox_error error = HOX_ERROR_INIT;
+    must(evaluation_end_generation(self->evaluation, results, count, &error), &error);
+}
+
+uint64_t engine_used(const engine *self) {
+    return ledger_used(self->runtime.services.ledger, "cpu");
+}
+
+size_t engine_count(const engine *self, uint32_t why) {
+    size_t count = 0;
+    for (size_t i = 0; i < self->event_count; i++)
+        count += self->events[i].why == why;
+    return count;
+}
+
+const memory_event *engine_last(const engine *self, uint32_t why) {
+    for (size_t i = self->event_count; i-- > 0;)
+        if (self->events[i].why == why) return &self->events[i];
+    fprintf(stderr, "evaluation_fixture: no event %s\n", memory_why_names[why]);
+    abort();
 }
 
 // ---- genomes ----
@@ -122,6 +168,37 @@ genome *line_genome(map_size input, map_size output, const float *values) {
     if (values)
         memcpy(edge.kernel->values, values, kernel_value_count(edge.kernel) * sizeof *values);
     must(genome_add_edge(g, edge, &error), &error);
+    return g;
+}
+
+static void add_node(genome *g, uint32_t id, map_size size) {
+    hox_error error = HOX_ERROR_INIT;
+    const genome_node node = {.id = id,
+                              .activation = id > GENOME_OUTPUT ? HOX_ACTIVATION_TANH
+                                                               : HOX_ACTIVATION_IDENTITY,
+                              .size = size};
+    must(genome_add_node(g, node, &error), &error);
+}
+
+genome *chain_genome(map_size size, uint32_t node_count, uint64_t seed) {
+    hox_error error = HOX_ERROR_INIT;
+    rng random = rng_stream(seed, 0, 0, RNG_PURPOSE_WEIGHTS);
+    genome *g = genome_create(HOX_READOUT_SUM, &error);
+    must(error.status, &error);
+    g->id = seed;
+    for (uint32_t id = 0; id < node_count; id++)
+        add_node(g, id, size);
+    genome_edge edge = {.from = GENOME_INPUT,
+                        .geometry = geometry_between(size, size, &(genome_config){0}),
+                        .is_enabled = true};
+    for (edge.innovation = 1; edge.innovation < node_count; edge.innovation++) {
+        const bool is_last = edge.innovation + 1 == node_count;
+        edge.to = is_last ? GENOME_OUTPUT : (uint32_t)edge.innovation + 1;
+        edge.kernel = kernel_draw(size, size, edge.geometry, 1, &random, &error);
+        must(error.status, &error);
+        must(genome_add_edge(g, edge, &error), &error);
+        edge.from = edge.to;
+    }
     return g;
 }
 
@@ -164,6 +241,7 @@ void random_genomes(genome *genomes[RANDOM_GENOMES]) {
     for (int i = 0; i < RANDOM_GENOMES; i++) {
         genomes[i] = line_genome(random_size, random_output, NULL);
         mutate_often(&genomes[i], 1 + 4 * i, innovations);
+        genomes[i]->id = (uint64_t)i + 1;
     }
     genome *last = genomes[RANDOM_GENOMES - 1];
     for (size_t i = 0; i < last->edge_count; i++)
@@ -171,14 +249,25 @@ void random_genomes(genome *genomes[RANDOM_GENOMES]) {
     innovation_table_destroy(innovations);
 }
 
-void start_random(engine *self, int64_t lanes, int64_t batch_size) {
+void destroy_genomes(genome *const *genomes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        genome_destroy(genomes[i]);
+}
+
+void init_random(engine *self, const hox_plugin *runtime) {
     static float images[RANDOM_IMAGES * 3 * 12 * 12];
     static uint8_t labels[RANDOM_IMAGES];
     random_images(1, sizeof images / sizeof *images, images);
     for (size_t i = 0; i < RANDOM_IMAGES; i++)
         labels[i] = images[i] > 0.6F;
-    engine_start(self, plugin_load("runtime_eager"), plugin_load("fitness_balanced_accuracy"),
-                 lanes, batch_size, random_size, RANDOM_IMAGES, images, labels);
+    engine_init(self, runtime, plugin_load("fitness_balanced_accuracy"));
+    engine_load(self, random_size, RANDOM_IMAGES, images, labels);
+}
+
+void start_random(engine *self, int64_t lanes, int64_t batch_size) {
+    hox_error error = HOX_ERROR_INIT;
+    init_random(self, plugin_load("runtime_eager"));
+    must(engine_open(self, lanes, batch_size, &error), &error);
 }
 
 bool result_equals(const evaluation_result *a, const evaluation_result *b) {

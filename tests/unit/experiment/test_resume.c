@@ -290,3 +290,74 @@ Test(resume, never_with_another_number_of_genomes) {
     lab_do(&self, &(lab_job){.out = "out"});
     check_generations("out", 8);
 }
+
+// ---- what the device or memory ends ----
+
+static const char *const hungry =
+    "evaluation.forward_runtime=" HOX_TEST_PLUGIN_DIR "/runtime_hungry.so";
+
+// Sparing with checkpoints: what was reached is saved because the run ends.
+Test(resume, goes_on_where_the_device_was_lost) {
+    lab_run(&self, seeded, (const char *const[]){hungry, NULL}, "whole");
+    lab_job job = {
+        .text = seeded,
+        .sets = (const char *const[]){hungry, "runtime.lose_at=30", "run.checkpoint_every=0", NULL},
+        .out = "out"};
+    run_result result;
+    hox_error error = HOX_ERROR_INIT;
+    cr_expect_eq(lab_try(&self, &job, &result, &error), HOX_DEVICE_LOST, "%s", error.message);
+    cr_expect_gt(result.generation_count, 1);
+    cr_expect_lt(result.generation_count, 8);
+    check_generations("out", result.generation_count);
+    json_t *events = lab_events(&self, "out"), *genomes = lab_lines(&self, "out", "genomes.jsonl");
+    cr_assert_eq(json_array_size(events), 1);
+    cr_expect_str_eq(json_string_value(at(json_array_get(events, 0), "event")), "device-lost");
+    for (size_t i = 0; i < json_array_size(genomes); i++)
+        cr_expect(json_is_null(at(json_array_get(genomes, i), "failure")), "a genome is blamed");
+    json_decref(events);
+    json_decref(genomes);
+    lab_do(&self, &(lab_job){.out = "out",
+                             .sets = (const char *const[]){"runtime.lose_at=0",
+                                                           "run.checkpoint_every=1", NULL},
+                             .is_forced = true});
+    check_generations("out", 8);
+    cr_expect(runs_are_equal(&self, "out", "whole"));
+}
+
+Test(resume, goes_on_with_more_memory_where_nothing_fitted) {
+    lab_run(&self, seeded, NULL, "whole");
+    lab_do(&self, &(lab_job){.text = seeded, .out = "out", .stop_at = 4});
+    lab_job starved = {.out = "out",
+                       .sets = (const char *const[]){"evaluation.gpu_vram_cap_bytes=1000", NULL}};
+    run_result result;
+    hox_error error = HOX_ERROR_INIT;
+    cr_expect_eq(lab_try(&self, &starved, &result, &error), HOX_OUT_OF_DEVICE_MEMORY);
+    cr_expect(strstr(error.message, "generation 4"), "%s", error.message);
+    check_generations("out", 4);
+    lab_do(&self,
+           &(lab_job){.out = "out",
+                      .sets = (const char *const[]){"evaluation.gpu_vram_cap_bytes=0", NULL}});
+    cr_expect(runs_are_equal(&self, "out", "whole"));
+}
+
+// The batch a run has come down to is where it goes on; it is in no file that is compared.
+Test(resume, remembers_the_batch) {
+    static const char *const tight[] = {"evaluation.gpu_vram_cap_bytes=38000",
+                                        "evaluation.eval_batch_size_min=4",
+                                        "evaluation.batch_size=4", NULL};
+    lab_run(&self, seeded, NULL, "whole");
+    lab_do(&self, &(lab_job){.text = seeded, .sets = tight, .out = "out", .stop_at = 4});
+    json_t *stopped = lab_json(&self, "out", "checkpoint/volatile.json");
+    const json_int_t batch = json_integer_value(at(stopped, "memory.batch"));
+    cr_expect_lt(batch, 45000, "it has come down");
+    lab_do(&self, &(lab_job){.out = "out", .sets = tight});
+    json_t *events = lab_lines(&self, "out", "events.jsonl");
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        json_t *event = json_array_get(events, i);
+        if (json_integer_value(json_object_get(event, "generation")) >= 4)
+            cr_expect_leq(json_integer_value(json_object_get(event, "batch_before")), batch);
+    }
+    json_decref(stopped);
+    json_decref(events);
+    cr_expect(runs_are_equal(&self, "out", "whole"));
+}

@@ -1,0 +1,11 @@
+// hungry.h - the options of the test runtime "hungry".
+#pragma once
+
+#include <stdint.h>
+
+typedef struct hungry_options {
+    int64_t group;    // jobs in one evaluate
+    int64_t multiple; // images a chunk is cut at
+    int64_t lose_at;  // that call of evaluate loses the device, 1 being the first; 0 = none
+    int32_t pool;     // released blocks stay, until trimmed
+} hungry_options;
