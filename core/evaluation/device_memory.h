@@ -20,8 +20,8 @@ hox_status device_memory_read(const device_memory *m, vram_reading *reading,
                               hox_error *error) HOX_MUST_CHECK;
 
 // Sets the ledger's budget: on the CPU free + used as they are now, less an eighth of what is free
-// (at most 64 MiB) for ourselves, and at most the cap; on others the cap alone, the driver being the
-// judge. Errors: OUT_OF_HOST_MEMORY, those of read. [main]
+// (at most 64 MiB) for ourselves, and at most the cap; on others the cap alone, the driver being
+// the judge. Errors: OUT_OF_HOST_MEMORY, those of read. [main]
 hox_status device_memory_set_budget(const device_memory *m, hox_error *error) HOX_MUST_CHECK;
 
 // Whether so many bytes could be had. False where the device does not answer. [any]

@@ -248,7 +248,7 @@ Test(device_memory, cpu_budget_refuses_before_the_kernel_kills) {
     cr_expect_eq(host->reserve(host, "double:0", 264, NULL), HOX_OUT_OF_DEVICE_MEMORY);
     cr_expect_eq(host->reserve(host, "double:0", 263, NULL), HOX_OK);
     host->release(host, "double:0", 263);
-    machine = &smaller; // as it is now, not as it was
+    machine = &smaller;                // as it is now, not as it was
     expect_budget(&d, "smaller", 288); // 100 - 12 + 200
     instance_deinit(&d.instance);
 }
