@@ -60,6 +60,15 @@ static const option inspect_options[] = {
     {"memory", 'm', NULL, "of a run: what was decided about memory, and on which numbers", false},
     JSON_OPTION,
     END_OF_OPTIONS};
+static const option bench_options[] = {
+    {"runtime", 'r', "NAME", "a runtime to time (default: eager, graph and fused)", true},
+    {"images", 0, "N", "images, made up (default: 1024)", false},
+    {"batch", 0, "N", "images at once (default: 128)", false},
+    {"lanes", 0, "N", "genomes or chunks beside each other (default: one per core)", false},
+    {"rounds", 0, "N", "rounds, of which the medians are told (default: 7)", false},
+    PLUGIN_PATH_OPTION,
+    JSON_OPTION,
+    END_OF_OPTIONS};
 static const option no_options[] = {END_OF_OPTIONS};
 
 const option common_options[] = {
@@ -77,6 +86,8 @@ const command commands[] = {
      evaluate_options, cmd_evaluate},
     {"inspect", "GENOME|RUN", 1, 1, "show what a genome, or a run's champion, is made of",
      inspect_options, cmd_inspect},
+    {"bench", "GENOME|RUN...", 1, COMMAND_MOST_VALUES, "time runtimes on genomes", bench_options,
+     cmd_bench},
     {"validate", "FILE", 1, 1, "check an experiment file, but not its data", validate_options,
      cmd_validate},
     {"schema", "", 0, 0, "print the JSON Schema of experiment files", schema_options, cmd_schema},

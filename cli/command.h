@@ -68,6 +68,7 @@ int command_exit_code(hox_status status, bool is_running);
 
 int command_main(int argc, char **argv);
 
+int cmd_bench(const command_line *line, terminal *t);
 int cmd_completion(const command_line *line, terminal *t);
 int cmd_dataset_info(const command_line *line, terminal *t);
 int cmd_doctor(const command_line *line, terminal *t);

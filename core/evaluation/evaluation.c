@@ -18,7 +18,7 @@ enum { MOST_LOGIT_BYTES = 1 << 28, CUDA_LANES = 2 };
 struct evaluation {
     const hox_runtime_api *api;
     evaluation_config config;
-    uint32_t runtime_flags;
+    uint32_t runtime_flags, precision;
     hox_runtime *runtime;
     lanes lanes;
     residency residency;
@@ -30,6 +30,15 @@ struct evaluation {
 };
 
 // ---- life ----
+
+static uint32_t choose_precision(const evaluation_setup *setup, uint32_t precisions) {
+    if (!setup->config->use_amp) return HOX_PRECISION_FP32;
+    if (precisions & HOX_PRECISION_MIXED) return HOX_PRECISION_MIXED;
+    log_line(setup->log, HOX_LOG_WARNING,
+             "evaluation.use_amp: runtime %s has no half precision here; it is fp32",
+             setup->runtime->plugin->name);
+    return HOX_PRECISION_FP32;
+}
 
 static hox_status open_runtime(evaluation *e, const evaluation_setup *setup, hox_error *error) {
     const evaluation_config *config = setup->config;
@@ -49,6 +58,7 @@ static hox_status open_runtime(evaluation *e, const evaluation_setup *setup, hox
     hox_runtime_caps caps = {.struct_size = sizeof caps};
     e->api->caps(e->runtime, &caps);
     e->runtime_flags = caps.flags;
+    l.precision = e->precision = choose_precision(setup, caps.precisions);
     if (l.settings.lower_bound < caps.batch_multiple) l.settings.lower_bound = caps.batch_multiple;
     l.memory.runtime = l.runtime = e->runtime;
     HOX_TRY(lanes_init(&e->lanes, &l, error));
@@ -107,7 +117,7 @@ hox_status evaluation_check(const evaluation *e, const genome *g, hox_error *err
     plan p;
     HOX_TRY(plan_init(&p, g, error));
     const hox_status status =
-        p.has_path ? e->api->check_plan(e->runtime, &p.view, HOX_PRECISION_FP32, error) : HOX_OK;
+        p.has_path ? e->api->check_plan(e->runtime, &p.view, e->precision, error) : HOX_OK;
     plan_deinit(&p);
     return status;
 }
@@ -142,7 +152,8 @@ static void scoring_deinit(scoring *s) {
 static void plan_one(void *context, uint64_t item, uint32_t lane) {
     (void)lane;
     const scoring *s = context;
-    task_init(&s->tasks[item], s->genomes[item], &s->results[item], s->e->api, s->e->runtime);
+    task_init(&s->tasks[item], s->genomes[item], &s->results[item], s->e->api, s->e->runtime,
+              s->e->precision);
 }
 
 static int costly_first(const void *a, const void *b) {

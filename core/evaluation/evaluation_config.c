@@ -4,6 +4,10 @@ const hox_field evaluation_fields[] = {
     HOX_TEXT(evaluation_config, forward_runtime, "eager",
              "runtime plugin, by name or by the path of its file"),
     HOX_TEXT(evaluation_config, device, "auto", "auto, cpu, cuda, or one of several: cuda:1"),
+    HOX_BOOL(
+        evaluation_config, use_amp, 0,
+        "half precision inside the forward pass, sums and logits in fp32; where the runtime has "
+        "none a warning, and fp32"),
     HOX_INT(evaluation_config, eval_batch_size, 45000, 1, 1000000000,
             "most images given to the runtime at once"),
     HOX_INT(evaluation_config, eval_batch_size_min, 256, 1, 1000000000,

@@ -8,6 +8,7 @@
 typedef struct evaluation_config {
     const char *forward_runtime; // name or path of a runtime plugin
     const char *device;          // auto, cpu, cuda, cuda:1
+    int32_t use_amp;             // half precision where the runtime has it
     int64_t eval_batch_size;     // most images at once
     int64_t eval_batch_size_min; // the formula's least
     int64_t batch_size;          // images at once in training

@@ -7,8 +7,9 @@
 
 // ---- life ----
 
-static hox_status init_lane(lane_worker *one, const lanes *l, uint32_t number, hox_error *error) {
-    runner_cache_init(&one->cache, l->api, l->runtime, number);
+static hox_status init_lane(lane_worker *one, const lanes *l, uint32_t number, uint32_t precision,
+                            hox_error *error) {
+    runner_cache_init(&one->cache, l->api, l->runtime, number, precision);
     one->tasks = array_create(l->most_jobs, sizeof *one->tasks, error);
     one->jobs = array_create(l->most_jobs, sizeof *one->jobs, error);
     one->calls = array_create(l->most_jobs, sizeof *one->calls, error);
@@ -34,7 +35,7 @@ hox_status lanes_init(lanes *l, const lanes_setup *setup, hox_error *error) {
     if (!l->items) return HOX_OUT_OF_HOST_MEMORY;
     while (l->count < setup->lane_count) {
         lane_worker *one = &l->items[l->count];
-        HOX_TRY(init_lane(one, l, l->count++, error));
+        HOX_TRY(init_lane(one, l, l->count++, setup->precision, error));
     }
     return thread_pool_create(setup->lane_count, &l->pool, error);
 }

@@ -46,6 +46,7 @@ typedef struct lanes_setup {
     hox_runtime *runtime;
     vram_settings settings;
     uint32_t lane_count;
+    uint32_t precision; // HOX_PRECISION_*
     const log_sink *log;
     memory_listener listener;
 } lanes_setup;

@@ -6,8 +6,9 @@
 #include <string.h>
 
 void runner_cache_init(runner_cache *c, const hox_runtime_api *api, hox_runtime *runtime,
-                       uint32_t lane) {
-    *c = (runner_cache){.api = api, .runtime = runtime, .lane = lane, .bound = UINT64_MAX};
+                       uint32_t lane, uint32_t precision) {
+    *c = (runner_cache){
+        .api = api, .runtime = runtime, .lane = lane, .precision = precision, .bound = UINT64_MAX};
 }
 
 void runner_cache_deinit(runner_cache *c) {
@@ -117,7 +118,7 @@ static hox_status prepare(runner_cache *c, const runner_demand *demand, hox_erro
     memcpy(added->structure_hash, demand->plan->structure_hash, sizeof added->structure_hash);
     const hox_prepare_options options = {.struct_size = sizeof options,
                                          .capacity = demand->capacity,
-                                         .precision = HOX_PRECISION_FP32,
+                                         .precision = c->precision,
                                          .purpose = HOX_PURPOSE_INFER};
     HOX_TRY(c->api->prepare(c->runtime, c->lane, demand->plan, &options, &added->runner, error));
     c->count++;

@@ -24,7 +24,7 @@ typedef struct cached_runner {
 typedef struct runner_cache {
     const hox_runtime_api *api; // borrowed, as is runtime
     hox_runtime *runtime;
-    uint32_t lane;
+    uint32_t lane, precision;
     cached_runner *items;
     size_t count, item_capacity;
     uint64_t bound; // bytes
@@ -34,7 +34,7 @@ typedef struct runner_cache {
 
 // Empty; nothing is bounded yet.
 void runner_cache_init(runner_cache *c, const hox_runtime_api *api, hox_runtime *runtime,
-                       uint32_t lane);
+                       uint32_t lane, uint32_t precision);
 void runner_cache_deinit(runner_cache *c); // releases all
 
 // What a runner must be able to do, and what it takes.

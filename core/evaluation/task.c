@@ -41,18 +41,18 @@ static hox_genome_facts facts_of(const genome *g, const hox_plan *p) {
 }
 
 static hox_status ask_runtime(task *t, const hox_runtime_api *api, const hox_runtime *runtime,
-                              hox_error *error) {
+                              uint32_t precision, hox_error *error) {
     const hox_plan *p = &t->plan.view;
     if (!t->plan.has_path) return HOX_OK;
-    HOX_TRY(api->check_plan(runtime, p, HOX_PRECISION_FP32, error));
+    HOX_TRY(api->check_plan(runtime, p, precision, error));
     t->need =
         (hox_estimate){.struct_size = sizeof t->need, .bytes_per_sample = p->bytes_per_sample};
     if (!HOX_HAS(api, estimate) || !api->estimate) return HOX_OK;
-    return api->estimate(runtime, p, HOX_PRECISION_FP32, &t->need, error);
+    return api->estimate(runtime, p, precision, &t->need, error);
 }
 
 void task_init(task *t, const genome *g, evaluation_result *result, const hox_runtime_api *api,
-               const hox_runtime *runtime) {
+               const hox_runtime *runtime, uint32_t precision) {
     *t = (task){.genome = g, .result = result};
     *result = (evaluation_result){.fitness = NAN, .error = HOX_ERROR_INIT};
     hox_status status = plan_init(&t->plan, g, &result->error);
@@ -60,7 +60,7 @@ void task_init(task *t, const genome *g, evaluation_result *result, const hox_ru
         result->facts = facts_of(g, &t->plan.view);
         result->bytes_per_sample = t->plan.view.bytes_per_sample;
         memcpy(result->structure_hash, t->plan.view.structure_hash, sizeof result->structure_hash);
-        status = ask_runtime(t, api, runtime, &result->error);
+        status = ask_runtime(t, api, runtime, precision, &result->error);
     }
     if (status != HOX_OK) task_fail(t, status, &result->error);
 }

@@ -21,7 +21,7 @@ typedef struct task {
 
 // Plans the genome and asks the runtime what it takes. What fails is the task's failure. [any]
 void task_init(task *t, const genome *g, evaluation_result *result, const hox_runtime_api *api,
-               const hox_runtime *runtime);
+               const hox_runtime *runtime, uint32_t precision);
 void task_deinit(task *t); // {0} too
 
 // Weights and logits for so many images; they are 0 where no path leads to the output, and such a

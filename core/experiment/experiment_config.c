@@ -137,6 +137,14 @@ static hox_status open_one(instance *i, uint32_t kind, const char *name, const c
     return status;
 }
 
+// Names that users of the older system know.
+static const char *runtime_of_alias(const char *name) {
+    static const char *const aliases[][2] = {{"cuda_graph", "graph"}, {"compile", "fused"}};
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(name, aliases[i][0]) == 0) return aliases[i][1];
+    return name;
+}
+
 // All three, even where one fails; the first failure counts.
 static hox_status open_plugins(experiment_config *c, const document *d, catalog *plugins,
                                const log_sink *log, problem_list *problems) {
@@ -150,7 +158,8 @@ static hox_status open_plugins(experiment_config *c, const document *d, catalog 
         {&c->fitness, HOX_KIND_FITNESS,
          name_at(d->root, "fitness", "plugin", fitness_fields[0].default_text), "/fitness/plugin"},
         {&c->runtime, HOX_KIND_RUNTIME,
-         name_at(d->root, "evaluation", "forward_runtime", evaluation_fields[0].default_text),
+         runtime_of_alias(
+             name_at(d->root, "evaluation", "forward_runtime", evaluation_fields[0].default_text)),
          "/evaluation/forward_runtime"}};
     hox_status first = HOX_OK;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

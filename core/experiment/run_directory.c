@@ -231,14 +231,14 @@ static json_t *result_json(const run_result *r) {
 json_t *run_json(const session *s, const run_result *result, hox_error *error) {
     experiment_config *config = s->config;
     const hox_device_info *device = evaluation_device(s->evaluation);
-    json_t *json =
-        json_pack("{s:s, s:I, s:o, s:o, s:o, s:{s:s, s:s}, s:s, s:i, s:o, s:o}", "hox",
-                  HOX_VERSION_TEXT, "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime",
-                  plugin_json(&config->runtime), "dataset_plugin", plugin_json(&config->dataset),
-                  "fitness_plugin", plugin_json(&config->fitness), "device", "address",
-                  device->address, "name", device->name, "instruction_set", cpu_instruction_set(),
-                  "lanes", (int)evaluation_lane_count(s->evaluation), "dataset",
-                  splits_json(&s->splits), "result", result_json(result));
+    json_t *json = json_pack(
+        "{s:s, s:I, s:o, s:o, s:o, s:{s:s, s:s, s:s}, s:s, s:i, s:o, s:o}", "hox", HOX_VERSION_TEXT,
+        "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime", plugin_json(&config->runtime),
+        "dataset_plugin", plugin_json(&config->dataset), "fitness_plugin",
+        plugin_json(&config->fitness), "device", "address", device->address, "name", device->name,
+        "instruction_set", device->instruction_set, "instruction_set", cpu_instruction_set(),
+        "lanes", (int)evaluation_lane_count(s->evaluation), "dataset", splits_json(&s->splits),
+        "result", result_json(result));
     if (json) { // a seed may be too large for a JSON integer: as the configuration prints it
         json_t *resolved = experiment_config_print(config, error);
         json_object_set(json, "seed", json_object_get(resolved, "seed"));

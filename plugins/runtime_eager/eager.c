@@ -2,14 +2,16 @@
 // order of the definition. Plain and right: the judge of all other runtimes.
 #include "activation.h"
 #include "convolution.h"
-#include "readout.h"
+
+#include "cpu/device.h"
+#include "cpu/memory.h"
+#include "cpu/readout.h"
 
 #include <hox/plugin.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { MAX_CHANNELS = 64, MAX_GROUP = 16 };
+enum { MAX_GROUP = 16, SCORE = 1 };
 
 struct hox_runtime {
     const hox_host *host;
@@ -52,165 +54,40 @@ struct hox_runner {
     float *scratch; // as large as the output's map
 };
 
-// Blocks: all memory is the system's, entered in the ledger. ---------------------------------
-
-static hox_status take_block(const hox_host *host, size_t bytes, void **block, hox_error *error) {
-    HOX_TRY(host->reserve(host, "cpu", bytes, error));
-    *block = malloc(bytes);
-    if (*block) return HOX_OK;
-    host->release(host, "cpu", bytes);
-    if (error && error->status == HOX_OK) error->bytes_requested = bytes;
-    return hox_error_set(error, HOX_OUT_OF_HOST_MEMORY, "no memory for %zu bytes", bytes);
-}
-
-static void return_block(const hox_host *host, void *block, size_t bytes) {
-    free(block);
-    host->release(host, "cpu", bytes);
-}
-
-// Saturates: no ledger grants SIZE_MAX bytes, so sizes need no other check.
-static size_t times(size_t a, size_t b) {
-    size_t product;
-    return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
-}
-
-static size_t plus(size_t a, size_t b) {
-    size_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
-}
-
-// Devices ------------------------------------------------------------------------------------
-
-static hox_status eager_device_count(const hox_host *host, uint32_t *count, hox_error *error) {
-    (void)host, (void)error;
-    *count = 1;
-    return HOX_OK;
-}
-
-static hox_status check_device(uint32_t device, hox_error *error) {
-    if (device == 0) return HOX_OK;
-    return hox_error_set(error, HOX_INVALID_ARGUMENT, "eager has device 0 alone, not %u", device);
-}
-
-// "model name : X" of the first processor, where the system says so.
-static void read_cpu_name(char *name, size_t size) {
-    snprintf(name, size, "CPU");
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    if (!file) return;
-    char line[256];
-    while (fgets(line, sizeof line, file)) {
-        const char *value = strchr(line, ':');
-        if (strncmp(line, "model name", strlen("model name")) != 0 || !value) continue;
-        value += strspn(value, ": \t");
-        snprintf(name, size, "%.*s", (int)strcspn(value, "\n"), value);
-        break;
-    }
-    fclose(file);
-}
-
-// 0 where the system does not say.
-static uint64_t system_bytes(void) {
-    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
-}
-
 static hox_status eager_device_info(const hox_host *host, uint32_t device, hox_device_info *info,
                                     hox_error *error) {
     (void)host;
-    HOX_TRY(check_device(device, error));
-    *info = (hox_device_info){
-        .struct_size = sizeof *info,
-        .kind = HOX_DEVICE_CPU,
-        .score = 1,
-        .total_bytes = system_bytes(),
-        .address = "cpu",
-    };
-    read_cpu_name(info->name, sizeof info->name);
-    return HOX_OK;
+    return cpu_describe_device(device, "", SCORE, info, error);
 }
 
 static hox_status eager_open(const hox_host *host, uint32_t device, uint32_t lane_count,
                              const void *options, hox_runtime **runtime, hox_error *error) {
     (void)options;
     *runtime = NULL;
-    HOX_TRY(check_device(device, error));
+    HOX_TRY(cpu_check_device(device, error));
     void *block;
-    HOX_TRY(take_block(host, sizeof **runtime, &block, error));
+    HOX_TRY(cpu_take_block(host, sizeof **runtime, &block, error));
     *runtime = block;
     **runtime = (hox_runtime){.host = host, .lane_count = lane_count};
     return HOX_OK;
 }
 
 static void eager_close(hox_runtime *runtime) {
-    if (runtime) return_block(runtime->host, runtime, sizeof *runtime);
+    if (runtime) cpu_return_block(runtime->host, runtime, sizeof *runtime);
 }
 
 // What it can do -----------------------------------------------------------------------------
 
 static void eager_caps(const hox_runtime *runtime, hox_runtime_caps *caps) {
     (void)runtime;
-    *caps = (hox_runtime_caps){
-        .struct_size = sizeof *caps,
-        .flags = HOX_RUNTIME_BATCH_INVARIANT | HOX_RUNTIME_DETERMINISTIC,
-        .precisions = HOX_PRECISION_FP32,
-        .activations = (1U << HOX_ACTIVATION_COUNT) - 1,
-        .readouts = (1U << HOX_READOUT_COUNT) - 1,
-        .max_kernel = CONVOLUTION_MAX_KERNEL,
-        .max_channels = MAX_CHANNELS,
-        .batch_multiple = 1,
-        .max_group = MAX_GROUP,
-    };
-}
-
-static hox_status unsupported_node(hox_error *error, uint32_t node, const char *what,
-                                   uint32_t value) {
-    if (error && error->status == HOX_OK) error->plan_node = (int32_t)node;
-    return hox_error_set(error, HOX_UNSUPPORTED, "node %u: eager does not support %s %u", node,
-                         what, value);
-}
-
-static hox_status unsupported_edge(hox_error *error, uint32_t edge, const char *what,
-                                   uint32_t value) {
-    if (error && error->status == HOX_OK) error->plan_edge = (int32_t)edge;
-    return hox_error_set(error, HOX_UNSUPPORTED, "edge %u: eager does not support %s %u", edge,
-                         what, value);
-}
-
-// 1 .. most
-static int is_within(uint32_t value, uint32_t most) {
-    return value >= 1 && value <= most;
-}
-
-static hox_status check_node(const hox_plan *plan, uint32_t i, hox_error *error) {
-    if (!is_within(plan->node_channels[i], MAX_CHANNELS))
-        return unsupported_node(error, i, "channel count", plan->node_channels[i]);
-    if (plan->node_activation[i] >= HOX_ACTIVATION_COUNT)
-        return unsupported_node(error, i, "activation", plan->node_activation[i]);
-    return HOX_OK;
-}
-
-static hox_status check_edge(const hox_plan *plan, uint32_t i, hox_error *error) {
-    if (!is_within(plan->edge_kernel_h[i], CONVOLUTION_MAX_KERNEL))
-        return unsupported_edge(error, i, "kernel height", plan->edge_kernel_h[i]);
-    if (!is_within(plan->edge_kernel_w[i], CONVOLUTION_MAX_KERNEL))
-        return unsupported_edge(error, i, "kernel width", plan->edge_kernel_w[i]);
-    return HOX_OK;
+    cpu_caps(caps);
+    caps->max_group = MAX_GROUP;
 }
 
 static hox_status eager_check_plan(const hox_runtime *runtime, const hox_plan *plan,
                                    uint32_t precision, hox_error *error) {
     (void)runtime;
-    if (precision != HOX_PRECISION_FP32)
-        return hox_error_set(error, HOX_UNSUPPORTED, "eager does not support precision %u",
-                             precision);
-    if (plan->readout >= HOX_READOUT_COUNT)
-        return hox_error_set(error, HOX_UNSUPPORTED, "eager does not support readout %u",
-                             plan->readout);
-    for (uint32_t i = 0; i < plan->node_count; i++)
-        HOX_TRY(check_node(plan, i, error));
-    for (uint32_t i = 0; i < plan->edge_count; i++)
-        HOX_TRY(check_edge(plan, i, error));
-    return HOX_OK;
+    return cpu_check_plan(plan, precision, error);
 }
 
 // Samples: images as they come -----------------------------------------------------------------
@@ -219,11 +96,11 @@ static hox_status eager_samples_create(hox_runtime *runtime, uint64_t count, uin
                                        uint32_t height, uint32_t width, hox_samples **samples,
                                        hox_error *error) {
     *samples = NULL;
-    const size_t image_size = times(channels, times(height, width));
-    const size_t bytes =
-        plus(sizeof **samples, times(count, times(image_size, sizeof *(*samples)->images)));
+    const size_t image_size = cpu_times(channels, cpu_times(height, width));
+    const size_t bytes = cpu_plus(
+        sizeof **samples, cpu_times(count, cpu_times(image_size, sizeof *(*samples)->images)));
     void *block;
-    HOX_TRY(take_block(runtime->host, bytes, &block, error));
+    HOX_TRY(cpu_take_block(runtime->host, bytes, &block, error));
     *samples = block;
     **samples = (hox_samples){
         .host = runtime->host,
@@ -253,27 +130,28 @@ static hox_status eager_samples_write(hox_samples *samples, uint64_t first, uint
 }
 
 static void eager_samples_destroy(hox_samples *samples) {
-    if (samples) return_block(samples->host, samples, samples->bytes);
+    if (samples) cpu_return_block(samples->host, samples, samples->bytes);
 }
 
 // Runners --------------------------------------------------------------------------------------
 
 static size_t node_value_count(const hox_plan *plan, uint32_t node) {
-    return times(plan->node_channels[node], times(plan->node_height[node], plan->node_width[node]));
+    return cpu_times(plan->node_channels[node],
+                     cpu_times(plan->node_height[node], plan->node_width[node]));
 }
 
 // Floats of all maps but the image's, and of the scratch.
 static size_t map_value_count(const hox_plan *plan) {
     size_t sum = node_value_count(plan, plan->node_count - 1);
     for (uint32_t i = 1; i < plan->node_count; i++)
-        sum = plus(sum, node_value_count(plan, i));
+        sum = cpu_plus(sum, node_value_count(plan, i));
     return sum;
 }
 
 static size_t runner_size(const hox_plan *plan) {
-    return plus(sizeof(hox_runner) + plan->node_count * sizeof(runner_node) +
-                    plan->edge_count * sizeof(runner_edge),
-                times(map_value_count(plan), sizeof(float)));
+    return cpu_plus(sizeof(hox_runner) + plan->node_count * sizeof(runner_node) +
+                        plan->edge_count * sizeof(runner_edge),
+                    cpu_times(map_value_count(plan), sizeof(float)));
 }
 
 static runner_edge make_edge(const hox_plan *plan, uint32_t i, uint32_t target) {
@@ -324,7 +202,7 @@ static hox_status eager_prepare(hox_runtime *runtime, uint32_t lane, const hox_p
     HOX_TRY(eager_check_plan(runtime, plan, options->precision, error));
     const size_t bytes = runner_size(plan);
     void *block;
-    HOX_TRY(take_block(runtime->host, bytes, &block, error));
+    HOX_TRY(cpu_take_block(runtime->host, bytes, &block, error));
     *runner = block;
     **runner = (hox_runner){
         .host = runtime->host,
@@ -351,7 +229,7 @@ static hox_status eager_estimate(const hox_runtime *runtime, const hox_plan *pla
 }
 
 static void eager_release(hox_runner *runner) {
-    if (runner) return_block(runner->host, runner, runner->bytes);
+    if (runner) cpu_return_block(runner->host, runner, runner->bytes);
 }
 
 // Evaluation -----------------------------------------------------------------------------------
@@ -414,7 +292,7 @@ static hox_status eager_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *c
 
 static const hox_runtime_api api = {
     .struct_size = sizeof api,
-    .device_count = eager_device_count,
+    .device_count = cpu_device_count,
     .device_info = eager_device_info,
     .open = eager_open,
     .close = eager_close,

@@ -28,7 +28,7 @@
     STRUCT(hox_predictions, HOX_PREDICTIONS_LAYOUT, 136)                                           \
     STRUCT(hox_genome_facts, HOX_GENOME_FACTS_LAYOUT, 48)                                          \
     STRUCT(hox_fitness_api, HOX_FITNESS_API_LAYOUT, 16)                                            \
-    STRUCT(hox_device_info, HOX_DEVICE_INFO_LAYOUT, 120)                                           \
+    STRUCT(hox_device_info, HOX_DEVICE_INFO_LAYOUT, 152)                                           \
     STRUCT(hox_runtime_caps, HOX_RUNTIME_CAPS_LAYOUT, 40)                                          \
     STRUCT(hox_prepare_options, HOX_PREPARE_OPTIONS_LAYOUT, 16)                                    \
     STRUCT(hox_job, HOX_JOB_LAYOUT, 64)                                                            \
@@ -174,7 +174,8 @@
     M(reserved, 12, 4)                                                                             \
     M(total_bytes, 16, 8)                                                                          \
     M(name, 24, 64)                                                                                \
-    M(address, 88, 32)
+    M(address, 88, 32)                                                                             \
+    M(instruction_set, 120, 32)
 
 #define HOX_RUNTIME_CAPS_LAYOUT(M)                                                                 \
     M(struct_size, 0, 4)                                                                           \

@@ -19,7 +19,8 @@ enum { HOX_PURPOSE_INFER = 1 };
 // Flags of hox_runtime_caps.
 enum {
     HOX_RUNTIME_BATCH_INVARIANT = 1u << 0, // a logit depends on image and genome alone, to the bit
-    HOX_RUNTIME_DETERMINISTIC = 1u << 1    // the same call gives the same bits
+    HOX_RUNTIME_DETERMINISTIC = 1u << 1,   // the same call gives the same bits
+    HOX_RUNTIME_SHARES_VALUES = 1u << 2    // what jobs of one call have in common is computed once
 };
 
 // Bodies are the plugin's own.
@@ -32,9 +33,11 @@ typedef struct hox_device_info {
     uint32_t kind;
     uint32_t score; // device "auto" takes the highest
     uint32_t reserved;
-    uint64_t total_bytes; // memory, 0 = unknown
-    char name[64];        // for people
-    char address[32];     // the name the ledger knows it by: "cpu", "cuda:0"
+    uint64_t total_bytes;     // memory, 0 = unknown
+    char name[64];            // for people
+    char address[32];         // the name the ledger knows it by: "cpu", "cuda:0"
+    char instruction_set[32]; // what a result's last bits depend on beside plugin and kind; "" =
+                              // nothing
 } hox_device_info;
 
 typedef struct hox_runtime_caps {

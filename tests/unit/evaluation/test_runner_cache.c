@@ -78,7 +78,7 @@ static runner_cache cache;
 static void set_up(void) {
     runtime = (hox_runtime){0};
     is_memory_out = false;
-    runner_cache_init(&cache, &api, &runtime, LANE);
+    runner_cache_init(&cache, &api, &runtime, LANE, HOX_PRECISION_FP32);
 }
 
 static void tear_down(void) {

@@ -63,6 +63,7 @@ Test(resumption, names_each_fact_that_changed) {
         {NULL, "hox", false},
         {NULL, "instruction_set", false},
         {"device", "address", false},
+        {"device", "instruction_set", false},
         {"dataset", "fingerprint", false},
         {"dataset", "splits", false},
         {"dataset_plugin", "xxh128", false},

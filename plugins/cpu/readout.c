@@ -1,5 +1,5 @@
 // readout.c - sum, mean, and mean minus median, summed in double.
-#include "readout.h"
+#include "cpu/readout.h"
 
 #include <hox/plan.h>
 #include <string.h>

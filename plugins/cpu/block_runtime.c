@@ -1,0 +1,156 @@
+#include "cpu/block_runtime.h"
+
+#include "cpu/device.h"
+#include "cpu/memory.h"
+#include "cpu/readout.h"
+
+#include <string.h>
+
+enum { SCORE = 10 }; // before eager, behind any other device
+
+hox_status cpu_block_device_info(const hox_host *host, uint32_t device, hox_device_info *info,
+                                 hox_error *error) {
+    (void)host;
+    const cpu_kernels *kernels;
+    HOX_TRY(cpu_kernels_choose(&kernels, error));
+    return cpu_describe_device(device, kernels->name, SCORE, info, error);
+}
+
+hox_status cpu_block_open(const hox_host *host, uint32_t device, uint32_t lane_count,
+                          size_t kept_size, hox_runtime **runtime, hox_error *error) {
+    *runtime = NULL;
+    const cpu_kernels *kernels;
+    HOX_TRY(cpu_check_device(device, error));
+    HOX_TRY(cpu_kernels_choose(&kernels, error));
+    const size_t bytes = sizeof **runtime + lane_count * sizeof(cpu_lane);
+    void *block;
+    HOX_TRY(cpu_take_block(host, bytes, &block, error));
+    memset(block, 0, bytes);
+    *runtime = block;
+    **runtime = (hox_runtime){.host = host,
+                              .kernels = kernels,
+                              .bytes = bytes,
+                              .lane_count = lane_count,
+                              .kept_size = kept_size};
+    return HOX_OK;
+}
+
+void cpu_block_close(hox_runtime *runtime) {
+    if (!runtime) return;
+    for (uint32_t i = 0; i < runtime->lane_count; i++)
+        cpu_return_block(runtime->host, runtime->lanes[i].memory, runtime->lanes[i].bytes);
+    cpu_return_block(runtime->host, runtime, runtime->bytes);
+}
+
+hox_status cpu_block_check_plan(const hox_runtime *runtime, const hox_plan *plan,
+                                uint32_t precision, hox_error *error) {
+    (void)runtime;
+    return cpu_check_plan(plan, precision, error);
+}
+
+hox_status cpu_block_samples_create(hox_runtime *runtime, uint64_t count, uint32_t channels,
+                                    uint32_t height, uint32_t width, hox_samples **samples,
+                                    hox_error *error) {
+    return cpu_samples_create(runtime->host, count, channels, height, width, samples, error);
+}
+
+// ---- runners ----
+
+// A lane's memory is as large as its largest runner so far wants it.
+static hox_status grow_lane(hox_runtime *runtime, uint32_t lane, size_t bytes, hox_error *error) {
+    cpu_lane *own = &runtime->lanes[lane];
+    if (own->bytes >= bytes) return HOX_OK;
+    void *block;
+    HOX_TRY(cpu_take_block(runtime->host, bytes, &block, error));
+    cpu_return_block(runtime->host, own->memory, own->bytes);
+    *own = (cpu_lane){block, bytes};
+    return HOX_OK;
+}
+
+hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
+                             const hox_prepare_options *options, hox_runner **runner,
+                             hox_error *error) {
+    *runner = NULL;
+    if (lane >= runtime->lane_count)
+        return hox_error_set(error, HOX_INVALID_ARGUMENT, "lane %u of %u", lane,
+                             runtime->lane_count);
+    if (options->purpose != HOX_PURPOSE_INFER)
+        return hox_error_set(error, HOX_UNSUPPORTED, "purpose %u is not supported",
+                             options->purpose);
+    HOX_TRY(cpu_check_plan(plan, options->precision, error));
+    const size_t bytes = cpu_plus(sizeof **runner, cpu_program_bytes(plan));
+    void *block;
+    HOX_TRY(cpu_take_block(runtime->host, bytes, &block, error));
+    hox_runner *made = block;
+    *made = (hox_runner){.runtime = runtime,
+                         .lane = lane,
+                         .capacity = options->capacity,
+                         .program = cpu_program_make(made + 1, plan),
+                         .bytes = bytes};
+    const cpu_program *p = made->program;
+    const size_t floats = p->arena_size + p->nodes[p->node_count - 1].size + runtime->kept_size;
+    const hox_status status = grow_lane(runtime, lane, floats * sizeof(float), error);
+    if (status == HOX_OK)
+        *runner = made;
+    else
+        cpu_return_block(runtime->host, block, bytes);
+    return status;
+}
+
+void cpu_block_release(hox_runner *runner) {
+    if (runner) cpu_return_block(runner->runtime->host, runner, runner->bytes);
+}
+
+hox_status cpu_block_estimate(const hox_runtime *runtime, const hox_plan *plan, uint32_t precision,
+                              hox_estimate *estimate, hox_error *error) {
+    HOX_TRY(cpu_block_check_plan(runtime, plan, precision, error));
+    *estimate = (hox_estimate){.struct_size = sizeof *estimate,
+                               .fixed_bytes = sizeof(hox_runner) + cpu_program_bytes(plan)};
+    return HOX_OK;
+}
+
+// ---- jobs ----
+
+hox_status cpu_block_check_job(const hox_job *job, uint32_t lane) {
+    const hox_runner *runner = job->runner;
+    const hox_samples *samples = job->samples;
+    const cpu_node *input = &runner->program->nodes[0];
+    if (runner->lane != lane)
+        return hox_error_set(job->error, HOX_INVALID_ARGUMENT, "a runner of lane %u on lane %u",
+                             runner->lane, lane);
+    if (job->count > runner->capacity || !cpu_samples_hold(samples, job->first, job->count))
+        return hox_error_set(job->error, HOX_INVALID_ARGUMENT,
+                             "%llu images from %llu: capacity is %u, and there are %llu",
+                             (unsigned long long)job->count, (unsigned long long)job->first,
+                             runner->capacity, (unsigned long long)samples->count);
+    if (samples->channels != input->channels || samples->height != input->height ||
+        samples->width != input->width)
+        return hox_error_set(job->error, HOX_INVALID_ARGUMENT,
+                             "images are %u x %u x %u, the plan takes %u x %u x %u",
+                             samples->channels, samples->height, samples->width, input->channels,
+                             input->height, input->width);
+    if (job->weights->count != runner->program->weight_count)
+        return hox_error_set(job->error, HOX_INVALID_ARGUMENT, "%llu weights, the plan takes %llu",
+                             (unsigned long long)job->weights->count,
+                             (unsigned long long)runner->program->weight_count);
+    return HOX_OK;
+}
+
+void cpu_block_read_out(uint32_t readout, const cpu_node *output, const float *map, float *scratch,
+                        float logits[CPU_BLOCK]) {
+    const size_t pixels = (size_t)output->channels * output->height * output->width;
+    for (size_t image = 0; image < CPU_BLOCK; image++) {
+        for (size_t i = 0; i < pixels; i++) // an output has no reader, so no margin
+            scratch[pixels + i] = map[i * CPU_BLOCK + image];
+        logits[image] = readout_logit(readout, scratch + pixels, pixels, scratch);
+    }
+}
+
+void cpu_block_deliver(const hox_job *job, uint64_t block, const float logits[CPU_BLOCK]) {
+    const uint64_t start = block * CPU_BLOCK;
+    const uint64_t end = job->first + job->count;
+    const uint64_t first = start < job->first ? job->first : start;
+    const uint64_t last = start + CPU_BLOCK < end ? start + CPU_BLOCK : end;
+    for (uint64_t i = first; i < last; i++)
+        job->logits[i - job->first] = logits[i - start];
+}

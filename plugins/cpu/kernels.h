@@ -1,0 +1,50 @@
+// kernels.h - the arithmetic of the CPU runtimes: 16 images side by side in a vector.
+//
+// A map of a block of 16 images is [channel][row][column][16 images], fp32, on a 64-byte boundary.
+// Each image goes through the same operations in the same order wherever it stands, so no result
+// depends on its neighbours, on the batch or on the lane.
+#pragma once
+
+#include <hox/host.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CPU_BLOCK = 16, CPU_ALIGNMENT = 64, CPU_MOST_CHANNELS = 64, CPU_MOST_KERNEL = 64 };
+
+// A convolution into a node. Padding is a margin of zeros round the source's map, so that no tap
+// needs a check; weights are read where the genome has them.
+typedef struct cpu_edge {
+    uint32_t source;   // node of the program
+    uint32_t channels; // of the source
+    uint32_t kernel_h, kernel_w;
+    uint32_t stride_h, stride_w;
+    size_t offset;     // floats from the source's map to what the first tap of pixel 0,0 meets
+    size_t row, plane; // of the source's map, floats
+    uint64_t weights;  // place in the weight vector: [Cout][Cin][kh][kw], then bias [Cout]
+} cpu_edge;
+
+// A node: activation(sum over its edges), written once.
+typedef struct cpu_node {
+    const cpu_edge *edges;
+    uint32_t edge_count;
+    uint32_t channels, height, width;
+    uint32_t activation;         // HOX_ACTIVATION_*
+    uint32_t margin_h, margin_w; // zeros round the map
+    size_t offset;               // floats from the map to pixel 0,0
+    size_t row, plane;           // floats
+    size_t size;                 // of the whole map, floats
+} cpu_node;
+
+typedef struct cpu_kernels {
+    const char *name; // "avx512", "avx2", "portable"
+    // maps[i]: the map of node i, at least of those the edges read. Writes all of target but its
+    // margins.
+    void (*compute)(const cpu_node *node, const float *weights, const float *const *maps,
+                    float *target);
+} cpu_kernels;
+
+extern const cpu_kernels cpu_kernels_avx512, cpu_kernels_avx2, cpu_kernels_portable;
+
+// The fastest this processor has, or the one that HOX_CPU names. Errors: UNSUPPORTED where HOX_CPU
+// names none, or one this processor lacks. [any]
+hox_status cpu_kernels_choose(const cpu_kernels **chosen, hox_error *error) HOX_MUST_CHECK;

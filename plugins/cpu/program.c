@@ -1,0 +1,144 @@
+#include "cpu/program.h"
+
+#include <string.h>
+
+// ---- sizes ----
+
+static size_t plus(size_t a, size_t b) {
+    size_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
+}
+
+size_t cpu_program_bytes(const hox_plan *plan) {
+    const size_t nodes = plan->node_count, edges = plan->edge_count;
+    return plus(sizeof(cpu_program), plus(nodes * (sizeof(cpu_node) + sizeof(size_t) +
+                                                   sizeof(float *) + sizeof(uint32_t)),
+                                          edges * sizeof(cpu_edge)));
+}
+
+// ---- layout of the maps ----
+
+static uint32_t larger(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
+static void describe_node(cpu_program *p, const hox_plan *plan, uint32_t i) {
+    const uint32_t begin = plan->node_edge_begin[i];
+    p->nodes[i] = (cpu_node){.edges = p->edges + begin,
+                             .edge_count = plan->node_edge_begin[i + 1] - begin,
+                             .channels = plan->node_channels[i],
+                             .height = plan->node_height[i],
+                             .width = plan->node_width[i],
+                             .activation = plan->node_activation[i]};
+    p->last_use[i] = plan->node_last_use[i];
+}
+
+static void widen_margin(cpu_program *p, const hox_plan *plan, uint32_t e) {
+    cpu_node *source = &p->nodes[plan->edge_source[e]];
+    source->margin_h = larger(source->margin_h, plan->edge_padding_h[e]);
+    source->margin_w = larger(source->margin_w, plan->edge_padding_w[e]);
+}
+
+static void lay_out(cpu_node *n) {
+    n->row = ((size_t)n->width + 2 * n->margin_w) * CPU_BLOCK;
+    n->plane = ((size_t)n->height + 2 * n->margin_h) * n->row;
+    n->offset = n->margin_h * n->row + (size_t)n->margin_w * CPU_BLOCK;
+    n->size = n->channels * n->plane;
+}
+
+static void describe_edge(cpu_program *p, const hox_plan *plan, uint32_t e) {
+    const cpu_node *source = &p->nodes[plan->edge_source[e]];
+    p->edges[e] =
+        (cpu_edge){.source = plan->edge_source[e],
+                   .channels = source->channels,
+                   .kernel_h = plan->edge_kernel_h[e],
+                   .kernel_w = plan->edge_kernel_w[e],
+                   .stride_h = plan->edge_stride_h[e],
+                   .stride_w = plan->edge_stride_w[e],
+                   .offset = (source->margin_h - plan->edge_padding_h[e]) * source->row +
+                             (size_t)(source->margin_w - plan->edge_padding_w[e]) * CPU_BLOCK,
+                   .row = source->row,
+                   .plane = source->plane,
+                   .weights = plan->edge_weight_offset[e]};
+}
+
+// ---- places in the arena ----
+
+int cpu_program_copies_input(const cpu_program *p) {
+    return p->nodes[0].margin_h > 0 || p->nodes[0].margin_w > 0;
+}
+
+// Whether maps of both nodes are needed at the time of the later one, i.
+static int is_alive(const cpu_program *p, uint32_t other, uint32_t i) {
+    return (other > 0 || cpu_program_copies_input(p)) && p->last_use[other] >= i;
+}
+
+// The lowest place that no living map overlaps.
+static size_t find_place(const cpu_program *p, uint32_t i) {
+    const size_t size = p->nodes[i].size;
+    size_t place = 0;
+    for (uint32_t k = 0; k < i;) {
+        const int overlaps = is_alive(p, k, i) && p->places[k] < place + size &&
+                             place < p->places[k] + p->nodes[k].size;
+        if (overlaps) place = p->places[k] + p->nodes[k].size;
+        k = overlaps ? 0 : k + 1; // a new place is held against all again
+    }
+    return place;
+}
+
+static void place_maps(cpu_program *p) {
+    for (uint32_t i = cpu_program_copies_input(p) ? 0 : 1; i < p->node_count; i++) {
+        p->places[i] = find_place(p, i);
+        const size_t end = p->places[i] + p->nodes[i].size;
+        if (end > p->arena_size) p->arena_size = end;
+    }
+}
+
+cpu_program *cpu_program_make(void *memory, const hox_plan *plan) {
+    cpu_program *p = memory;
+    *p = (cpu_program){.bytes = cpu_program_bytes(plan),
+                       .node_count = plan->node_count,
+                       .edge_count = plan->edge_count,
+                       .readout = plan->readout,
+                       .weight_count = plan->weight_count};
+    p->places = (size_t *)(p + 1);
+    p->maps = (const float **)(p->places + plan->node_count);
+    p->nodes = (cpu_node *)(p->maps + plan->node_count);
+    p->edges = (cpu_edge *)(p->nodes + plan->node_count);
+    p->last_use = (uint32_t *)(p->edges + plan->edge_count);
+    for (uint32_t i = 0; i < plan->node_count; i++)
+        describe_node(p, plan, i);
+    for (uint32_t e = 0; e < plan->edge_count; e++)
+        widen_margin(p, plan, e);
+    for (uint32_t i = 0; i < plan->node_count; i++)
+        lay_out(&p->nodes[i]);
+    for (uint32_t e = 0; e < plan->edge_count; e++)
+        describe_edge(p, plan, e);
+    memset(p->places, 0, plan->node_count * sizeof *p->places);
+    place_maps(p);
+    return p;
+}
+
+// ---- margins ----
+
+void cpu_clear_margins(const cpu_node *n, float *map) {
+    if (n->margin_h == 0 && n->margin_w == 0) return;
+    const size_t top = n->margin_h * n->row, side = (size_t)n->margin_w * CPU_BLOCK;
+    for (uint32_t c = 0; c < n->channels; c++, map += n->plane) {
+        memset(map, 0, top * sizeof *map);
+        memset(map + n->plane - top, 0, top * sizeof *map);
+        for (uint32_t y = 0; y < n->height && side > 0; y++) {
+            float *row = map + top + y * n->row;
+            memset(row, 0, side * sizeof *row);
+            memset(row + n->row - side, 0, side * sizeof *row);
+        }
+    }
+}
+
+void cpu_copy_input(const cpu_node *n, const float *images, float *map) {
+    const size_t row = (size_t)n->width * CPU_BLOCK;
+    cpu_clear_margins(n, map);
+    for (uint32_t c = 0; c < n->channels; c++)
+        for (uint32_t y = 0; y < n->height; y++, images += row)
+            memcpy(map + n->offset + c * n->plane + y * n->row, images, row * sizeof *map);
+}

@@ -1,0 +1,119 @@
+// fused.c - runtime "fused": whole genomes, and whole populations, per block of 16 images, so that
+// maps stay in the cache; what genomes compute alike is computed once for a block.
+#include "share.h"
+
+#include "cpu/device.h"
+#include "cpu/float_mode.h"
+#include "cpu/memory.h"
+
+#include <hox/plugin.h>
+
+// Kept maps beside those of one genome: with them a lane stays within the second-level cache.
+enum { MOST_JOBS = 64, KEPT_FLOATS = 192 << 10 };
+
+static hox_status fused_open(const hox_host *host, uint32_t device, uint32_t lane_count,
+                             const void *options, hox_runtime **runtime, hox_error *error) {
+    (void)options;
+    return cpu_block_open(host, device, lane_count, KEPT_FLOATS, runtime, error);
+}
+
+static void fused_caps(const hox_runtime *runtime, hox_runtime_caps *caps) {
+    (void)runtime;
+    cpu_caps(caps);
+    caps->flags |= HOX_RUNTIME_SHARES_VALUES;
+    caps->batch_multiple = CPU_BLOCK;
+    caps->max_group = MOST_JOBS;
+}
+
+static void run_steps(const cpu_kernels *kernels, const share_plan *plan, size_t begin, size_t end,
+                      const float *images) {
+    for (size_t i = begin; i < end; i++) {
+        const share_step *s = &plan->steps[i];
+        if (s->node->edge_count == 0) {
+            cpu_copy_input(s->node, images, s->target);
+            continue;
+        }
+        cpu_clear_margins(s->node, s->target);
+        kernels->compute(s->node, s->weights, s->maps, s->target);
+    }
+}
+
+// All genomes on one block. scratch: room for the readout.
+static void run_block(const hox_runtime *runtime, const share_plan *plan, uint64_t block,
+                      float *scratch) {
+    size_t begin = 0;
+    for (uint32_t j = 0; j < plan->job_count; j++) {
+        const share_job *s = &plan->jobs[j];
+        const cpu_program *p = s->job->runner->program;
+        const float *images = cpu_samples_block(s->job->samples, block);
+        float logits[CPU_BLOCK];
+        if (!cpu_program_copies_input(p)) s->maps[0] = images;
+        run_steps(runtime->kernels, plan, begin, s->step_end, images);
+        begin = s->step_end;
+        cpu_block_read_out(p->readout, &p->nodes[p->node_count - 1], s->maps[p->node_count - 1],
+                           scratch, logits);
+        cpu_block_deliver(s->job, block, logits);
+    }
+}
+
+// Jobs that fit their runners, to the front of fit; their number.
+static uint32_t choose_fit(hox_job *const *jobs, uint32_t job_count, uint32_t lane, hox_job **fit) {
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < job_count; j++) {
+        jobs[j]->status = cpu_block_check_job(jobs[j], lane);
+        if (jobs[j]->status == HOX_OK) fit[count++] = jobs[j];
+    }
+    return count;
+}
+
+static size_t largest_output(hox_job *const *jobs, uint32_t job_count) {
+    size_t largest = 0;
+    for (uint32_t j = 0; j < job_count; j++) {
+        const cpu_program *p = jobs[j]->runner->program;
+        const size_t size = p->nodes[p->node_count - 1].size;
+        if (size > largest) largest = size;
+    }
+    return largest;
+}
+
+static hox_status fused_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *const *jobs,
+                                 uint32_t job_count, hox_error *error) {
+    hox_job *fit[MOST_JOBS];
+    if (job_count > MOST_JOBS)
+        return hox_error_set(error, HOX_INVALID_ARGUMENT, "%u jobs, fused takes %d", job_count,
+                             MOST_JOBS);
+    const uint32_t fit_count = choose_fit(jobs, job_count, lane, fit);
+    if (fit_count == 0) return HOX_OK;
+    const cpu_lane *own = &runtime->lanes[lane];
+    const size_t size = own->bytes / sizeof(float) - largest_output(fit, fit_count);
+    share_plan *plan;
+    HOX_TRY(share_plan_make(runtime->host, fit, fit_count, own->memory, size, &plan, error));
+    const hox_job *first = fit[0];
+    const uint64_t end = (first->first + first->count + CPU_BLOCK - 1) / CPU_BLOCK;
+    const uint32_t mode = float_mode_flush();
+    for (uint64_t block = first->first / CPU_BLOCK; block < end; block++)
+        run_block(runtime, plan, block, own->memory + size);
+    float_mode_restore(mode);
+    share_plan_free(plan);
+    return HOX_OK;
+}
+
+static const hox_runtime_api api = {
+    .struct_size = sizeof api,
+    .device_count = cpu_device_count,
+    .device_info = cpu_block_device_info,
+    .open = fused_open,
+    .close = cpu_block_close,
+    .caps = fused_caps,
+    .check_plan = cpu_block_check_plan,
+    .samples_create = cpu_block_samples_create,
+    .samples_write = cpu_samples_write,
+    .samples_destroy = cpu_samples_destroy,
+    .prepare = cpu_block_prepare,
+    .release = cpu_block_release,
+    .evaluate = fused_evaluate,
+    .estimate = cpu_block_estimate,
+};
+
+HOX_RUNTIME_PLUGIN(&api, .name = "fused", .version = "1.0.0", .licence = "Apache-2.0",
+                   .summary = "CPU, whole genomes per 16 images; what genomes share is done once");
