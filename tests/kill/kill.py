@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 
-from lab import (FOLDER, IS_LONG, IS_SLOW, Running, can_trace, check, check_equal, count, file_calls, finish, hox, must,
+from lab import (FOLDER, IS_LONG, IS_SLOW, SQUEEZED_BY, Running, can_trace, check, check_equal, count, file_calls, finish, hox, must,
                  reference, resume_words, run_words, sample, save_of)
 
 SEED = 5
@@ -50,7 +50,8 @@ def at_times():
     start = time.monotonic()
     reference(SEED, **LONGER)
     most = time.monotonic() - start
-    for number in range(200 if IS_LONG else 5 if IS_SLOW else 15):
+    rounds = (60 if SQUEEZED_BY else 200) if IS_LONG else 5 if IS_SLOW or SQUEEZED_BY else 15
+    for number in range(rounds):
         out = FOLDER / "killed"
         words = run_words(out, SEED, **LONGER)
         for _ in range(draw.randrange(1, 4)):
