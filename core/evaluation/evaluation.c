@@ -182,6 +182,22 @@ static void plan_all(scoring *s) {
     qsort(s->order, s->count, sizeof(task *), costly_first);
 }
 
+// ---- living structures ----
+
+// Those of the results; runners of others go first where room is needed.
+static hox_status mark_living(evaluation *e, const evaluation_result *results, size_t count,
+                              hox_error *error) {
+    uint64_t(*hashes)[2] = array_create(count, sizeof *hashes, error);
+    if (!hashes) return HOX_OUT_OF_HOST_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        memcpy(hashes[i], results[i].structure_hash, sizeof hashes[i]);
+    qsort(hashes, count, sizeof *hashes, structure_hash_compare);
+    for (uint32_t i = 0; i < e->lanes.count; i++)
+        runner_cache_mark_living(&e->lanes.items[i].cache, (const uint64_t(*)[2])hashes, count);
+    free(hashes);
+    return HOX_OK;
+}
+
 // ---- how many images at once ----
 
 static void warn(const lanes *l, uint32_t warnings) {
@@ -225,6 +241,7 @@ static hox_status choose_batch(scoring *s, hox_error *error) {
         device_memory_trim(&l->memory, e->runtime);
     HOX_TRY(read_memory(l, &reading, error));
     if (!e->is_asked) {
+        HOX_TRY(mark_living(e, s->results, s->count, error));
         vram_demand demand = s->demand;
         if (!s->split->samples) // all lanes share a window of the images
             demand.per_sample += (split_image_bytes(s->split) + l->count - 1) / l->count;
@@ -458,23 +475,6 @@ hox_status evaluation_score(evaluation *e, const genome *const *genomes, size_t 
 
 // ---- between generations ----
 
-static hox_status release_dead(evaluation *e, const evaluation_result *results, size_t count,
-                               hox_error *error) {
-    uint64_t(*hashes)[2] = array_create(count, sizeof *hashes, error);
-    if (!hashes) return HOX_OUT_OF_HOST_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        memcpy(hashes[i], results[i].structure_hash, sizeof hashes[i]);
-    qsort(hashes, count, sizeof *hashes, structure_hash_compare);
-    for (uint32_t i = 0; i < e->lanes.count; i++) {
-        runner_cache *cache = &e->lanes.items[i].cache;
-        runner_cache_mark_living(cache, (const uint64_t(*)[2])hashes, count);
-        runner_cache_release_dead(cache);
-        runner_cache_set_bound(cache, e->cache_bound);
-    }
-    free(hashes);
-    return HOX_OK;
-}
-
 static void tell_generation(evaluation *e, const vram_decision *d) {
     const lanes *l = &e->lanes;
     memory_event event = {.why = MEMORY_GENERATION,
@@ -498,7 +498,11 @@ hox_status evaluation_end_generation(evaluation *e, const evaluation_result *res
     const int64_t interval = e->config.cuda_empty_cache_interval;
     vram_reading reading;
     HOX_TRY(device_memory_read(&l->memory, &reading, error));
-    HOX_TRY(release_dead(e, results, count, error));
+    HOX_TRY(mark_living(e, results, count, error));
+    for (uint32_t i = 0; i < l->count; i++) {
+        runner_cache_release_dead(&l->items[i].cache);
+        runner_cache_set_bound(&l->items[i].cache, e->cache_bound);
+    }
     const vram_decision d = vram_after_generation(&l->controller, &reading, l->largest);
     if (d.after != d.before) lanes_release_idle(l);
     if (interval > 0 && ++e->generation_count % (uint64_t)interval == 0)
