@@ -134,6 +134,7 @@ bool command_line_has(const command_line *line, const char *name) {
 int command_exit_code(hox_status status, bool is_running) {
     switch (status) {
         case HOX_OK: return EXIT_OK;
+        case HOX_OUT_OF_HOST_MEMORY:
         case HOX_OUT_OF_DEVICE_MEMORY:
         case HOX_DEVICE:
         case HOX_DEVICE_LOST: return EXIT_DEVICE;

@@ -46,7 +46,7 @@ static void print_champion(const run_result *r) {
            (double)f->flops_per_sample * 1e-6);
     puts("              fitness  balanced accuracy");
     for (uint32_t part = SPLIT_SELECT; part < SPLIT_COUNT; part++)
-        if (isnan(r->balanced_accuracy[part]))
+        if (isnan(r->balanced_accuracy[part]) || isnan(r->fitness[part]))
             printf("  %-10s not measured\n", split_names[part]);
         else
             printf("  %-10s %8.4f  %8.4f\n", split_names[part], r->fitness[part],

@@ -371,22 +371,38 @@ static const char *bounding_key(const evaluation_config *c) {
     return c->batch_size > c->eval_batch_size_min ? "batch_size" : "eval_batch_size_min";
 }
 
+// Of the genome alone, its images and its runner.
+static uint64_t bytes_alone(const scoring *s, const task *t, uint64_t batch) {
+    return batch * split_image_bytes(s->split) + t->need.fixed_bytes +
+           batch * t->need.bytes_per_sample;
+}
+
+static void advise(const evaluation_config *config, uint64_t batch, char *text, size_t size) {
+    const bool can_lower = batch > 1, can_raise = config->gpu_vram_cap_bytes > 0;
+    if (can_lower || can_raise)
+        snprintf(text, size, "%s%s%s%s", can_lower ? "lower evaluation." : "",
+                 can_lower ? bounding_key(config) : "", can_lower && can_raise ? " or " : "",
+                 can_raise ? "raise evaluation.gpu_vram_cap_bytes" : "");
+    else
+        snprintf(text, size, "it takes a device with more memory");
+}
+
 static void explain(const scoring *s, task *t, uint64_t batch, const hox_error *why) {
-    const evaluation_config *config = &s->e->config;
-    char numbers[200];
+    char numbers[240], advice[120];
     if (why->bytes_requested > 0)
-        snprintf(numbers, sizeof numbers, "%" PRIu64 " bytes needed, %" PRIu64 " free",
-                 why->bytes_requested, why->bytes_available);
+        snprintf(numbers, sizeof numbers,
+                 "%" PRIu64 " bytes needed, %" PRIu64 " free, of about %" PRIu64
+                 " it takes with its images",
+                 why->bytes_requested, why->bytes_available, bytes_alone(s, t, batch));
     else
         snprintf(numbers, sizeof numbers, "%.199s", why->message);
-    snprintf(t->result->error.message, sizeof t->result->error.message,
-             "genome %" PRIu64 " (%u nodes, %u edges, %" PRIu64
-             " bytes an image) does not fit on %s, even alone with %" PRIu64
-             " images at once: %s; lower evaluation.%s%s",
-             t->genome->id, t->plan.view.node_count, t->plan.view.edge_count,
-             t->result->bytes_per_sample, s->e->lanes.memory.device.address, batch, numbers,
-             bounding_key(config),
-             config->gpu_vram_cap_bytes ? " or raise evaluation.gpu_vram_cap_bytes" : "");
+    advise(&s->e->config, batch, advice, sizeof advice);
+    snprintf(
+        t->result->error.message, sizeof t->result->error.message,
+        "genome %" PRIu64 " (%u nodes, %u edges, %" PRIu64
+        " bytes an image) does not fit on %s, even alone with %" PRIu64 " images at once: %s; %s",
+        t->genome->id, t->plan.view.node_count, t->plan.view.edge_count,
+        t->result->bytes_per_sample, s->e->lanes.memory.device.address, batch, numbers, advice);
 }
 
 static hox_status run_windows(scoring *s, task *t, hox_samples *window, uint64_t size,
@@ -427,7 +443,7 @@ static hox_status run_alone(scoring *s, task *t, hox_error *error) {
                           .genome_id = t->genome->id,
                           .tried = batch};
     HOX_TRY(device_memory_read(&l->memory, &event.reading, error));
-    event.bytes_needed = t->need.fixed_bytes + batch * t->need.bytes_per_sample;
+    event.bytes_needed = bytes_alone(s, t, batch);
     event.bytes_left = event.reading.free;
     lanes_tell(l, &event);
     hox_error why = HOX_ERROR_INIT;

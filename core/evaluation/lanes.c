@@ -37,7 +37,10 @@ hox_status lanes_init(lanes *l, const lanes_setup *setup, hox_error *error) {
         lane_worker *one = &l->items[l->count];
         HOX_TRY(init_lane(one, l, l->count++, setup->precision, error));
     }
-    return thread_pool_create(setup->lane_count, &l->pool, error);
+    hox_error why = HOX_ERROR_INIT;
+    const hox_status status = thread_pool_create(setup->lane_count, &l->pool, &why);
+    if (status == HOX_OK) return HOX_OK;
+    return hox_error_set(error, status, "evaluation.fitness_eval_parallel: %s", why.message);
 }
 
 void lanes_deinit(lanes *l) {

@@ -169,8 +169,13 @@ static uint64_t count_at(const json_t *json, const char *key) {
     return value > 0 ? (uint64_t)value : 0;
 }
 
-static void restore_memory(experiment *e, const json_t *memory) {
-    if (!json_is_object(memory)) return; // it begins anew
+// With other settings it begins anew: they may be why the run goes on.
+static void restore_memory(experiment *e, const json_t *memory, const json_t *old_config) {
+    json_t *config = experiment_config_print(e->config, NULL);
+    const bool is_same = json_equal(json_object_get(old_config, "evaluation"),
+                                    json_object_get(config, "evaluation"));
+    json_decref(config);
+    if (!json_is_object(memory) || !is_same) return;
     const vram_state state = {.batch = count_at(memory, "batch"),
                               .ceiling = count_at(memory, "ceiling"),
                               .clean_generations = count_at(memory, "clean_generations"),
@@ -181,10 +186,10 @@ static void restore_memory(experiment *e, const json_t *memory) {
 }
 
 // Time and memory: what no result depends on.
-static void restore_volatile(experiment *e) {
+static void restore_volatile(experiment *e, const json_t *old_config) {
     json_t *json = read_json(e, "checkpoint/volatile.json");
     e->earlier_seconds = json_number_value(json_object_get(json, "elapsed_seconds"));
-    restore_memory(e, json_object_get(json, "memory"));
+    restore_memory(e, json_object_get(json, "memory"), old_config);
     json_decref(json);
 }
 
@@ -226,7 +231,7 @@ static hox_status go_on(experiment *e, hox_error *error) {
     if (status == HOX_OK) status = restore(e, error);
     if (status == HOX_OK) status = write_early_events(e, error);
     if (status == HOX_OK) {
-        restore_volatile(e);
+        restore_volatile(e, config);
         restore_ending(e, run);
         if (!e->result.had_ended) // it may go on with other settings
             status = run_directory_write_config(&e->directory, e->config, error);
@@ -370,6 +375,10 @@ static hox_status score_champion(experiment *e, const population *p, generation_
     record->champion_id = best->genome->id;
     record->champion_facts = on_select->facts;
     HOX_TRY(session_score(&e->session, SPLIT_MONITOR, genomes, 1, &on_monitor, error));
+    if (on_monitor.reason == EVALUATION_OOM) // else the run's champion would depend on memory
+        return hox_error_set(error, HOX_OUT_OF_DEVICE_MEMORY,
+                             "generation %u: its champion does not fit on monitor: %s",
+                             record->generation, on_monitor.error.message);
     record->monitor = on_monitor.fitness;
     if (on_monitor.reason != EVALUATION_OK)
         log_line(&e->log, HOX_LOG_WARNING, "generation %u: its champion fails on monitor: %s",

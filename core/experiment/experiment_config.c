@@ -198,8 +198,10 @@ static void check_rates(const mutation_config *m, problem_list *problems) {
 static void check_batch(const evaluation_config *c, const log_sink *log) {
     if (c->eval_batch_size_min > c->eval_batch_size)
         log_line(log, HOX_LOG_WARNING,
-                 "evaluation.eval_batch_size_min %lld is above eval_batch_size %lld, which holds",
-                 (long long)c->eval_batch_size_min, (long long)c->eval_batch_size);
+                 "evaluation.eval_batch_size_min %lld is above eval_batch_size %lld: batches are "
+                 "of %lld",
+                 (long long)c->eval_batch_size_min, (long long)c->eval_batch_size,
+                 (long long)c->eval_batch_size);
 }
 
 static hox_status check_whole(const experiment_config *c, const log_sink *log,

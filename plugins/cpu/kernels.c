@@ -226,8 +226,11 @@ typedef void tile_function(const tile_place *p, uint32_t first, uint32_t y, uint
     X(g, 1, 1)                                                                                     \
     X(g, 1, 2)                                                                                     \
     X(g, 1, 3)                                                                                     \
-    X(g, 1, 4) X(g, 1, 5) X(g, 1, 6) X(g, 1, 7) X(g, 1, 8) X(g, 2, 1) X(g, 2, 2) X(g, 2, 3)        \
-        X(g, 2, 4) X(g, 4, 1) X(g, 4, 2) X(g, 8, 1)
+    X(g, 1, 4)                                                                                     \
+    X(g, 1, 5)                                                                                     \
+    X(g, 1, 6)                                                                                     \
+    X(g, 1, 7)                                                                                     \
+    X(g, 1, 8) X(g, 2, 1) X(g, 2, 2) X(g, 2, 3) X(g, 2, 4) X(g, 4, 1) X(g, 4, 2) X(g, 8, 1)
 #define TILES_OF_4(X, g)                                                                           \
     X(g, 1, 1)                                                                                     \
     X(g, 1, 2)                                                                                     \

@@ -244,9 +244,8 @@ Test(evaluation, calls_what_no_memory_holds_oom) {
     g->id = 7;
     const evaluation_result r = score_one(&self, g);
     check_failed(&r, EVALUATION_OOM, "genome 7 (2 nodes, 1 edges, 27 bytes an image)");
-    cr_expect(strstr(r.error.message, "lower evaluation.eval_batch_size_min or raise "
-                                      "evaluation.gpu_vram_cap_bytes"),
-              "%s", r.error.message);
+    cr_expect(strstr(r.error.message, "its images; raise evaluation.gpu_vram_cap_bytes"), "%s",
+              r.error.message);
     cr_expect_gt(r.error.bytes_requested, 0);
     cr_expect_eq(r.error.bytes_available, 0);
     genome_destroy(g);
