@@ -361,3 +361,24 @@ Test(resume, remembers_the_batch) {
     json_decref(events);
     cr_expect(runs_are_equal(&self, "out", "whole"));
 }
+
+// Were it only a warning, the run's champion would depend on memory.
+Test(resume, goes_on_where_monitor_did_not_fit) {
+    static const char *const free_memory[] = {"task.split_fractions=[0.2, 0.2, 0.6]",
+                                              "dataset.train_count=400",
+                                              "evaluation.gpu_vram_cap_bytes=0", NULL};
+    static const char *const tight[] = {"task.split_fractions=[0.2, 0.2, 0.6]",
+                                        "dataset.train_count=400",
+                                        "evaluation.gpu_vram_cap_bytes=100000", NULL};
+    lab_run(&self, seeded, free_memory, "whole");
+    lab_job job = {.text = seeded, .sets = tight, .out = "out"};
+    run_result result;
+    hox_error error = HOX_ERROR_INIT;
+    cr_expect_eq(lab_try(&self, &job, &result, &error), HOX_OUT_OF_DEVICE_MEMORY);
+    cr_expect(strstr(error.message, "generation 0: its champion does not fit on monitor"), "%s",
+              error.message);
+    lab_do(&self,
+           &(lab_job){.out = "out",
+                      .sets = (const char *const[]){"evaluation.gpu_vram_cap_bytes=0", NULL}});
+    cr_expect(runs_are_equal(&self, "out", "whole"));
+}
