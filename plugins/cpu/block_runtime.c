@@ -8,6 +8,10 @@
 
 enum { SCORE = 10 }; // before eager, behind any other device
 
+static size_t lane_bytes(const cpu_lane *lane) {
+    return (lane->map_size + lane->output_size) * sizeof(float);
+}
+
 hox_status cpu_block_device_info(const hox_host *host, uint32_t device, hox_device_info *info,
                                  hox_error *error) {
     (void)host;
@@ -38,7 +42,7 @@ hox_status cpu_block_open(const hox_host *host, uint32_t device, uint32_t lane_c
 void cpu_block_close(hox_runtime *runtime) {
     if (!runtime) return;
     for (uint32_t i = 0; i < runtime->lane_count; i++)
-        cpu_return_block(runtime->host, runtime->lanes[i].memory, runtime->lanes[i].bytes);
+        cpu_return_block(runtime->host, runtime->lanes[i].memory, lane_bytes(&runtime->lanes[i]));
     cpu_return_block(runtime->host, runtime, runtime->bytes);
 }
 
@@ -56,14 +60,21 @@ hox_status cpu_block_samples_create(hox_runtime *runtime, uint64_t count, uint32
 
 // ---- runners ----
 
-// A lane's memory is as large as its largest runner so far wants it.
-static hox_status grow_lane(hox_runtime *runtime, uint32_t lane, size_t bytes, hox_error *error) {
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+static hox_status grow_lane(hox_runtime *runtime, uint32_t lane, const cpu_program *p,
+                            hox_error *error) {
     cpu_lane *own = &runtime->lanes[lane];
-    if (own->bytes >= bytes) return HOX_OK;
+    cpu_lane grown = {.map_size = larger(own->map_size, p->arena_size + runtime->kept_size),
+                      .output_size = larger(own->output_size, p->nodes[p->node_count - 1].size)};
+    if (lane_bytes(&grown) == lane_bytes(own)) return HOX_OK;
     void *block;
-    HOX_TRY(cpu_take_block(runtime->host, bytes, &block, error));
-    cpu_return_block(runtime->host, own->memory, own->bytes);
-    *own = (cpu_lane){block, bytes};
+    HOX_TRY(cpu_take_block(runtime->host, lane_bytes(&grown), &block, error));
+    grown.memory = block;
+    cpu_return_block(runtime->host, own->memory, lane_bytes(own));
+    *own = grown;
     return HOX_OK;
 }
 
@@ -87,9 +98,7 @@ hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan
                          .capacity = options->capacity,
                          .program = cpu_program_make(made + 1, plan),
                          .bytes = bytes};
-    const cpu_program *p = made->program;
-    const size_t floats = p->arena_size + p->nodes[p->node_count - 1].size + runtime->kept_size;
-    const hox_status status = grow_lane(runtime, lane, floats * sizeof(float), error);
+    const hox_status status = grow_lane(runtime, lane, made->program, error);
     if (status == HOX_OK)
         *runner = made;
     else

@@ -5,10 +5,11 @@
 #include "cpu/program.h"
 #include "cpu/samples.h"
 
-// A lane's memory: maps in turn, and room to sort an output map.
+// A lane's memory, for the largest of its runners so far: maps in turn, those that are kept, and
+// room to sort an output map.
 typedef struct cpu_lane {
     float *memory;
-    size_t bytes;
+    size_t map_size, output_size; // floats: maps and kept maps; behind them the room to sort
 } cpu_lane;
 
 struct hox_runtime {

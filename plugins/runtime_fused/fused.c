@@ -66,16 +66,6 @@ static uint32_t choose_fit(hox_job *const *jobs, uint32_t job_count, uint32_t la
     return count;
 }
 
-static size_t largest_output(hox_job *const *jobs, uint32_t job_count) {
-    size_t largest = 0;
-    for (uint32_t j = 0; j < job_count; j++) {
-        const cpu_program *p = jobs[j]->runner->program;
-        const size_t size = p->nodes[p->node_count - 1].size;
-        if (size > largest) largest = size;
-    }
-    return largest;
-}
-
 static hox_status fused_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *const *jobs,
                                  uint32_t job_count, hox_error *error) {
     hox_job *fit[MOST_JOBS];
@@ -85,14 +75,14 @@ static hox_status fused_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *c
     const uint32_t fit_count = choose_fit(jobs, job_count, lane, fit);
     if (fit_count == 0) return HOX_OK;
     const cpu_lane *own = &runtime->lanes[lane];
-    const size_t size = own->bytes / sizeof(float) - largest_output(fit, fit_count);
     share_plan *plan;
-    HOX_TRY(share_plan_make(runtime->host, fit, fit_count, own->memory, size, &plan, error));
+    HOX_TRY(
+        share_plan_make(runtime->host, fit, fit_count, own->memory, own->map_size, &plan, error));
     const hox_job *first = fit[0];
     const uint64_t end = (first->first + first->count + CPU_BLOCK - 1) / CPU_BLOCK;
     const uint32_t mode = float_mode_flush();
     for (uint64_t block = first->first / CPU_BLOCK; block < end; block++)
-        run_block(runtime, plan, block, own->memory + size);
+        run_block(runtime, plan, block, own->memory + own->map_size);
     float_mode_restore(mode);
     share_plan_free(plan);
     return HOX_OK;

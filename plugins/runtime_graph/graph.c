@@ -36,7 +36,8 @@ static void replay(const cpu_program *p, const cpu_kernels *kernels, const float
     }
 }
 
-static void run_job(const hox_runtime *runtime, const hox_job *job, float *memory) {
+static void run_job(const hox_runtime *runtime, const hox_job *job, const cpu_lane *own) {
+    float *memory = own->memory;
     const cpu_program *p = job->runner->program;
     const cpu_node *output = &p->nodes[p->node_count - 1];
     for (uint32_t i = 0; i < p->node_count; i++)
@@ -59,7 +60,7 @@ static hox_status graph_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *c
     if (job_count > 1)
         return hox_error_set(error, HOX_INVALID_ARGUMENT, "%u jobs, graph takes 1", job_count);
     jobs[0]->status = cpu_block_check_job(jobs[0], lane);
-    if (jobs[0]->status == HOX_OK) run_job(runtime, jobs[0], runtime->lanes[lane].memory);
+    if (jobs[0]->status == HOX_OK) run_job(runtime, jobs[0], &runtime->lanes[lane]);
     return HOX_OK;
 }
 
