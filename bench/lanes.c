@@ -2,17 +2,25 @@
 // genomes of the given topologies on made-up images, probe and lanes in turn.
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/fma_probe.h"
 #include "config/field.h"
 #include "evaluation/evaluation.h"
 #include "io/genome_json.h"
 #include "plugin_host/catalog.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS = 7, COPIES = 8, IMAGES = 128, SIDE = 32, PIXELS = 3 * SIDE * SIDE, MOST_LANES = 8 };
+enum {
+    RUNS = 7,
+    COPIES = 8,
+    IMAGES = 128,
+    SIDE = 32,
+    PIXELS = 3 * SIDE * SIDE,
+    MOST_LANES = 8,
+    PROBE_MS = 500
+};
 
 static void require(bool holds, const char *what) {
     if (holds) return;
@@ -22,37 +30,6 @@ static void require(bool holds, const char *what) {
 
 static void succeed(hox_status status, const hox_error *error) {
     require(status == HOX_OK, error->message);
-}
-
-// ---- the probe: independent multiply-adds that stay in registers ----
-
-enum { CHAINS = 8, PROBE_STEPS = 1000000000 };
-typedef float vector8 __attribute__((vector_size(32)));
-
-static void *probe(void *sum) {
-    vector8 chain[CHAINS];
-    for (int c = 0; c < CHAINS; c++)
-        chain[c] = (vector8){0} + (float)c;
-    const vector8 factor = (vector8){0} + 0.999F, term = (vector8){0} + 0.001F;
-    for (int step = 0; step < PROBE_STEPS / CHAINS; step++)
-        for (int c = 0; c < CHAINS; c++)
-            chain[c] = chain[c] * factor + term;
-    for (int c = 0; c < CHAINS; c++)
-        *(volatile float *)sum += chain[c][0];
-    return NULL;
-}
-
-// Seconds for as many probes as threads, each on one.
-static double time_probe(uint32_t threads) {
-    pthread_t ids[MOST_LANES];
-    float sums[MOST_LANES] = {0};
-    const uint64_t start = clock_ns();
-    for (uint32_t i = 1; i < threads; i++)
-        require(pthread_create(&ids[i], NULL, probe, &sums[i]) == 0, "no thread");
-    probe(&sums[0]);
-    for (uint32_t i = 1; i < threads; i++)
-        pthread_join(ids[i], NULL);
-    return clock_seconds_since(start);
 }
 
 // ---- the lanes ----
@@ -173,16 +150,16 @@ int main(int argc, char **argv) {
 
     double probe_gain[RUNS], lane_gain[RUNS], share[RUNS];
     for (int r = 0; r < RUNS; r++) {
-        const double probe_one = time_probe(1);
+        const double probe_one = fma_probe_gflops(1, PROBE_MS);
         const double lane_one = time_lanes(&single, genomes, count, one);
         const double lane_all = time_lanes(&multiple, genomes, count, many);
-        const double probe_all = time_probe(lanes);
+        const double probe_all = fma_probe_gflops(lanes, PROBE_MS);
         compare(one, many, count);
-        probe_gain[r] = lanes * probe_one / probe_all;
+        probe_gain[r] = probe_all / probe_one;
         lane_gain[r] = lane_one / lane_all;
         share[r] = lane_gain[r] / probe_gain[r];
-        printf("run %d: probe %.3f s -> %.3f s, lanes %.3f s -> %.3f s, share %.3f\n", r, probe_one,
-               probe_all, lane_one, lane_all, share[r]);
+        printf("run %d: probe %.0f -> %.0f GFLOP/s, lanes %.3f s -> %.3f s, share %.3f\n", r,
+               probe_one, probe_all, lane_one, lane_all, share[r]);
     }
     printf(
         "%zu genomes on %d images, runtime %s, %u lanes: probe x %.2f, lanes x %.2f, share of the "

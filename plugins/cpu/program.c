@@ -1,19 +1,16 @@
 #include "cpu/program.h"
 
+#include "cpu/memory.h"
+
 #include <string.h>
 
 // ---- sizes ----
 
-static size_t plus(size_t a, size_t b) {
-    size_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
-}
-
 size_t cpu_program_bytes(const hox_plan *plan) {
     const size_t nodes = plan->node_count, edges = plan->edge_count;
-    return plus(sizeof(cpu_program), plus(nodes * (sizeof(cpu_node) + sizeof(size_t) +
-                                                   sizeof(float *) + sizeof(uint32_t)),
-                                          edges * sizeof(cpu_edge)));
+    return cpu_plus(sizeof(cpu_program), cpu_plus(nodes * (sizeof(cpu_node) + sizeof(size_t) +
+                                                           sizeof(float *) + sizeof(uint32_t)),
+                                                  edges * sizeof(cpu_edge)));
 }
 
 // ---- layout of the maps ----
