@@ -82,20 +82,14 @@ hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan
                              const hox_prepare_options *options, hox_runner **runner,
                              hox_error *error) {
     *runner = NULL;
-    if (lane >= runtime->lane_count)
-        return hox_error_set(error, HOX_INVALID_ARGUMENT, "lane %u of %u", lane,
-                             runtime->lane_count);
-    if (options->purpose != HOX_PURPOSE_INFER)
-        return hox_error_set(error, HOX_UNSUPPORTED, "purpose %u is not supported",
-                             options->purpose);
-    HOX_TRY(cpu_check_plan(plan, options->precision, error));
+    cpu_capacity capacity;
+    HOX_TRY(cpu_check_prepare(lane, runtime->lane_count, plan, options, &capacity, error));
     const size_t bytes = cpu_plus(sizeof **runner, cpu_program_bytes(plan));
     void *block;
     HOX_TRY(cpu_take_block(runtime->host, bytes, &block, error));
     hox_runner *made = block;
     *made = (hox_runner){.runtime = runtime,
-                         .lane = lane,
-                         .capacity = options->capacity,
+                         .capacity = capacity,
                          .program = cpu_program_make(made + 1, plan),
                          .bytes = bytes};
     const hox_status status = grow_lane(runtime, lane, made->program, error);
@@ -119,31 +113,6 @@ hox_status cpu_block_estimate(const hox_runtime *runtime, const hox_plan *plan, 
 }
 
 // ---- jobs ----
-
-hox_status cpu_block_check_job(const hox_job *job, uint32_t lane) {
-    const hox_runner *runner = job->runner;
-    const hox_samples *samples = job->samples;
-    const cpu_node *input = &runner->program->nodes[0];
-    if (runner->lane != lane)
-        return hox_error_set(job->error, HOX_INVALID_ARGUMENT, "a runner of lane %u on lane %u",
-                             runner->lane, lane);
-    if (job->count > runner->capacity || !cpu_samples_hold(samples, job->first, job->count))
-        return hox_error_set(job->error, HOX_INVALID_ARGUMENT,
-                             "%llu images from %llu: capacity is %u, and there are %llu",
-                             (unsigned long long)job->count, (unsigned long long)job->first,
-                             runner->capacity, (unsigned long long)samples->count);
-    if (samples->channels != input->channels || samples->height != input->height ||
-        samples->width != input->width)
-        return hox_error_set(job->error, HOX_INVALID_ARGUMENT,
-                             "images are %u x %u x %u, the plan takes %u x %u x %u",
-                             samples->channels, samples->height, samples->width, input->channels,
-                             input->height, input->width);
-    if (job->weights->count != runner->program->weight_count)
-        return hox_error_set(job->error, HOX_INVALID_ARGUMENT, "%llu weights, the plan takes %llu",
-                             (unsigned long long)job->weights->count,
-                             (unsigned long long)runner->program->weight_count);
-    return HOX_OK;
-}
 
 void cpu_block_read_out(uint32_t readout, const cpu_node *output, const float *map, float *scratch,
                         float logits[CPU_BLOCK]) {

@@ -23,7 +23,7 @@ struct hox_runtime {
 
 struct hox_runner {
     hox_runtime *runtime;
-    uint32_t lane, capacity;
+    cpu_capacity capacity;
     cpu_program *program; // behind this struct, in its block
     size_t bytes;
 };
@@ -46,9 +46,6 @@ hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan
 void cpu_block_release(hox_runner *runner);
 hox_status cpu_block_estimate(const hox_runtime *runtime, const hox_plan *plan, uint32_t precision,
                               hox_estimate *estimate, hox_error *error);
-
-// Whether a job is one its runner can do on this lane. Errors: INVALID_ARGUMENT. [lane]
-hox_status cpu_block_check_job(const hox_job *job, uint32_t lane);
 
 // Logits of a block from the output's map. scratch: as many floats as the map of one image has.
 void cpu_block_read_out(uint32_t readout, const cpu_node *output, const float *map, float *scratch,

@@ -43,6 +43,14 @@ typedef struct cpu_kernels {
                     float *target);
 } cpu_kernels;
 
+// All that are built for this kind of processor, the fastest first, and whether it has each.
+typedef struct cpu_kernel_set {
+    const cpu_kernels *kernels;
+    int (*is_there)(void);
+} cpu_kernel_set;
+extern const cpu_kernel_set cpu_kernel_sets[];
+extern const size_t cpu_kernel_set_count;
+
 extern const cpu_kernels cpu_kernels_avx512, cpu_kernels_avx2, cpu_kernels_portable;
 
 // The fastest this processor has, or the one that HOX_CPU names. Errors: UNSUPPORTED where HOX_CPU

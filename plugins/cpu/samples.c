@@ -21,10 +21,7 @@ hox_status cpu_samples_create(const hox_host *host, uint64_t count, uint32_t cha
     hox_samples *s = block;
     *s = (hox_samples){.host = host,
                        .bytes = bytes,
-                       .count = count,
-                       .channels = channels,
-                       .height = height,
-                       .width = width,
+                       .set = {count, channels, height, width},
                        .pixels = pixels,
                        .images = (float *)((char *)block + header)};
     if (blocks > 0) // lanes behind the last image
@@ -32,10 +29,6 @@ hox_status cpu_samples_create(const hox_host *host, uint64_t count, uint32_t cha
                pixels * CPU_BLOCK * sizeof(float));
     *samples = s;
     return HOX_OK;
-}
-
-int cpu_samples_hold(const hox_samples *s, uint64_t first, uint64_t count) {
-    return first <= s->count && count <= s->count - first;
 }
 
 // count images from one place on within a block.
@@ -48,10 +41,7 @@ static void write_block(float *block, size_t lane, uint64_t count, const float *
 
 hox_status cpu_samples_write(hox_samples *s, uint64_t first, uint64_t count, const float *images,
                              hox_error *error) {
-    if (!cpu_samples_hold(s, first, count))
-        return hox_error_set(error, HOX_INVALID_ARGUMENT, "%llu images from %llu: there are %llu",
-                             (unsigned long long)count, (unsigned long long)first,
-                             (unsigned long long)s->count);
+    HOX_TRY(cpu_check_range(&s->set, first, count, error));
     while (count > 0) {
         const size_t lane = first % CPU_BLOCK;
         const uint64_t part = count < CPU_BLOCK - lane ? count : CPU_BLOCK - lane;

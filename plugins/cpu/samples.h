@@ -2,6 +2,7 @@
 // [column][16 images].
 #pragma once
 
+#include "cpu/job.h"
 #include "cpu/kernels.h"
 
 #include <hox/runtime.h>
@@ -9,8 +10,7 @@
 struct hox_samples {
     const hox_host *host;
     size_t bytes;
-    uint64_t count;
-    uint32_t channels, height, width;
+    cpu_images set;
     size_t pixels; // of one image, all channels
     float *images; // whole blocks; what lies behind the last image is 0
 };
@@ -22,8 +22,6 @@ hox_status cpu_samples_create(const hox_host *host, uint64_t count, uint32_t cha
 hox_status cpu_samples_write(hox_samples *samples, uint64_t first, uint64_t count,
                              const float *images, hox_error *error);
 void cpu_samples_destroy(hox_samples *samples);
-
-int cpu_samples_hold(const hox_samples *samples, uint64_t first, uint64_t count);
 
 static inline const float *cpu_samples_block(const hox_samples *s, uint64_t block) {
     return s->images + block * s->pixels * CPU_BLOCK;

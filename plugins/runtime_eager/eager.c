@@ -4,6 +4,7 @@
 #include "convolution.h"
 
 #include "cpu/device.h"
+#include "cpu/job.h"
 #include "cpu/memory.h"
 #include "cpu/readout.h"
 
@@ -21,8 +22,7 @@ struct hox_runtime {
 struct hox_samples {
     const hox_host *host;
     size_t bytes; // of this block
-    uint64_t count;
-    uint32_t channels, height, width;
+    cpu_images set;
     size_t image_size; // floats
     float images[];
 };
@@ -44,11 +44,9 @@ typedef struct runner_edge {
 struct hox_runner {
     const hox_host *host;
     size_t bytes;
-    uint32_t lane, capacity;
-    uint32_t channels, height, width; // of the input
+    cpu_capacity capacity;
     uint32_t readout;
     uint32_t node_count;
-    uint64_t weight_count;
     runner_node *nodes;
     runner_edge *edges;
     float *scratch; // as large as the output's map
@@ -105,25 +103,15 @@ static hox_status eager_samples_create(hox_runtime *runtime, uint64_t count, uin
     **samples = (hox_samples){
         .host = runtime->host,
         .bytes = bytes,
-        .count = count,
-        .channels = channels,
-        .height = height,
-        .width = width,
+        .set = {count, channels, height, width},
         .image_size = image_size,
     };
     return HOX_OK;
 }
 
-static int has_range(const hox_samples *samples, uint64_t first, uint64_t count) {
-    return first <= samples->count && count <= samples->count - first;
-}
-
 static hox_status eager_samples_write(hox_samples *samples, uint64_t first, uint64_t count,
                                       const float *images, hox_error *error) {
-    if (!has_range(samples, first, count))
-        return hox_error_set(error, HOX_INVALID_ARGUMENT, "%llu images from %llu: there are %llu",
-                             (unsigned long long)count, (unsigned long long)first,
-                             (unsigned long long)samples->count);
+    HOX_TRY(cpu_check_range(&samples->set, first, count, error));
     memcpy(samples->images + first * samples->image_size, images,
            count * samples->image_size * sizeof *images);
     return HOX_OK;
@@ -193,13 +181,8 @@ static hox_status eager_prepare(hox_runtime *runtime, uint32_t lane, const hox_p
                                 const hox_prepare_options *options, hox_runner **runner,
                                 hox_error *error) {
     *runner = NULL;
-    if (lane >= runtime->lane_count)
-        return hox_error_set(error, HOX_INVALID_ARGUMENT, "lane %u of %u", lane,
-                             runtime->lane_count);
-    if (options->purpose != HOX_PURPOSE_INFER)
-        return hox_error_set(error, HOX_UNSUPPORTED, "eager does not support purpose %u",
-                             options->purpose);
-    HOX_TRY(eager_check_plan(runtime, plan, options->precision, error));
+    cpu_capacity capacity;
+    HOX_TRY(cpu_check_prepare(lane, runtime->lane_count, plan, options, &capacity, error));
     const size_t bytes = runner_size(plan);
     void *block;
     HOX_TRY(cpu_take_block(runtime->host, bytes, &block, error));
@@ -207,14 +190,9 @@ static hox_status eager_prepare(hox_runtime *runtime, uint32_t lane, const hox_p
     **runner = (hox_runner){
         .host = runtime->host,
         .bytes = bytes,
-        .lane = lane,
-        .capacity = options->capacity,
-        .channels = plan->node_channels[0],
-        .height = plan->node_height[0],
-        .width = plan->node_width[0],
+        .capacity = capacity,
         .readout = plan->readout,
         .node_count = plan->node_count,
-        .weight_count = plan->weight_count,
     };
     fill_runner(*runner, plan);
     return HOX_OK;
@@ -249,30 +227,6 @@ static float evaluate_image(const hox_runner *runner, const float *weights, cons
     return readout_logit(runner->readout, output->map, output->value_count, runner->scratch);
 }
 
-static hox_status check_job(const hox_job *job, uint32_t lane) {
-    const hox_runner *runner = job->runner;
-    const hox_samples *samples = job->samples;
-    if (runner->lane != lane)
-        return hox_error_set(job->error, HOX_INVALID_ARGUMENT, "a runner of lane %u on lane %u",
-                             runner->lane, lane);
-    if (job->count > runner->capacity || !has_range(samples, job->first, job->count))
-        return hox_error_set(job->error, HOX_INVALID_ARGUMENT,
-                             "%llu images from %llu: capacity is %u, and there are %llu",
-                             (unsigned long long)job->count, (unsigned long long)job->first,
-                             runner->capacity, (unsigned long long)samples->count);
-    if (samples->channels != runner->channels || samples->height != runner->height ||
-        samples->width != runner->width)
-        return hox_error_set(job->error, HOX_INVALID_ARGUMENT,
-                             "images are %u x %u x %u, the plan takes %u x %u x %u",
-                             samples->channels, samples->height, samples->width, runner->channels,
-                             runner->height, runner->width);
-    if (job->weights->count != runner->weight_count)
-        return hox_error_set(job->error, HOX_INVALID_ARGUMENT, "%llu weights, the plan takes %llu",
-                             (unsigned long long)job->weights->count,
-                             (unsigned long long)runner->weight_count);
-    return HOX_OK;
-}
-
 static hox_status eager_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *const *jobs,
                                  uint32_t job_count, hox_error *error) {
     (void)runtime;
@@ -281,7 +235,7 @@ static hox_status eager_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *c
                              MAX_GROUP);
     for (uint32_t j = 0; j < job_count; j++) {
         hox_job *job = jobs[j];
-        job->status = check_job(job, lane);
+        job->status = cpu_check_job(job, lane, &job->runner->capacity, &job->samples->set);
         if (job->status != HOX_OK) continue;
         const float *image = job->samples->images + job->first * job->samples->image_size;
         for (uint64_t i = 0; i < job->count; i++, image += job->samples->image_size)

@@ -60,7 +60,8 @@ static void run_block(const hox_runtime *runtime, const share_plan *plan, uint64
 static uint32_t choose_fit(hox_job *const *jobs, uint32_t job_count, uint32_t lane, hox_job **fit) {
     uint32_t count = 0;
     for (uint32_t j = 0; j < job_count; j++) {
-        jobs[j]->status = cpu_block_check_job(jobs[j], lane);
+        jobs[j]->status =
+            cpu_check_job(jobs[j], lane, &jobs[j]->runner->capacity, &jobs[j]->samples->set);
         if (jobs[j]->status == HOX_OK) fit[count++] = jobs[j];
     }
     return count;

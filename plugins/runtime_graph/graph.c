@@ -59,7 +59,8 @@ static hox_status graph_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *c
                                  uint32_t job_count, hox_error *error) {
     if (job_count > 1)
         return hox_error_set(error, HOX_INVALID_ARGUMENT, "%u jobs, graph takes 1", job_count);
-    jobs[0]->status = cpu_block_check_job(jobs[0], lane);
+    jobs[0]->status =
+        cpu_check_job(jobs[0], lane, &jobs[0]->runner->capacity, &jobs[0]->samples->set);
     if (jobs[0]->status == HOX_OK) run_job(runtime, jobs[0], &runtime->lanes[lane]);
     return HOX_OK;
 }

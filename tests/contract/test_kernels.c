@@ -14,55 +14,28 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int has_portable(void) {
-    return 1;
-}
-
-#if defined(__x86_64__)
-static int has_avx512(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq");
-}
-
-static int has_avx2(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-#endif
-
-static const struct {
-    const cpu_kernels *kernels;
-    int (*is_there)(void);
-} sets[] = {
-#if defined(__x86_64__)
-    {&cpu_kernels_avx512, has_avx512},
-    {&cpu_kernels_avx2, has_avx2},
-#endif
-    {&cpu_kernels_portable, has_portable},
-};
-enum { SETS = sizeof sets / sizeof *sets };
-
-static size_t indices[SETS]; // a test row: no pointers may stand in it
+static size_t indices[8]; // a test row: no pointers may stand in it
 
 #define EACH_SET(name)                                                                             \
     ParameterizedTestParameters(kernels, name) {                                                   \
-        for (size_t i = 0; i < SETS; i++)                                                          \
+        for (size_t i = 0; i < cpu_kernel_set_count; i++)                                          \
             indices[i] = i;                                                                        \
-        return cr_make_param_array(size_t, indices, SETS);                                         \
+        return cr_make_param_array(size_t, indices, cpu_kernel_set_count);                         \
     }                                                                                              \
     ParameterizedTest(size_t *row, kernels, name)
 
 static void say_missing(size_t row) {
-    fprintf(stderr, "skipped: this processor lacks %s\n", sets[row].kernels->name);
+    fprintf(stderr, "skipped: this processor lacks %s\n", cpu_kernel_sets[row].kernels->name);
 }
 
 static void say_what_is_missing(void) {
-    for (size_t i = 0; i < SETS; i++)
-        if (!sets[i].is_there()) say_missing(i);
+    for (size_t i = 0; i < cpu_kernel_set_count; i++)
+        if (!cpu_kernel_sets[i].is_there()) say_missing(i);
 }
 
 static const cpu_kernels *need_set(size_t row) {
-    const cpu_kernels *kernels = sets[row].kernels;
-    if (sets[row].is_there()) return kernels;
+    const cpu_kernels *kernels = cpu_kernel_sets[row].kernels;
+    if (cpu_kernel_sets[row].is_there()) return kernels;
     say_missing(row);
     cr_skip_test("no %s", kernels->name);
 }
@@ -357,9 +330,10 @@ static void check_target(const setup *s, const float *target, const char *set) {
 static void check_setup(setup *s, test_random *random) {
     draw_values(s, random);
     compute_exactly(s);
-    for (size_t i = 0; i < SETS; i++)
-        for (int at_end = 0; at_end < 2 && sets[i].is_there(); at_end++)
-            check_target(s, run(s, sets[i].kernels, at_end), sets[i].kernels->name);
+    for (size_t i = 0; i < cpu_kernel_set_count; i++)
+        for (int at_end = 0; at_end < 2 && cpu_kernel_sets[i].is_there(); at_end++)
+            check_target(s, run(s, cpu_kernel_sets[i].kernels, at_end),
+                         cpu_kernel_sets[i].kernels->name);
     free_setup(s);
 }
 

@@ -1,0 +1,29 @@
+// job.h - what a CPU runner was prepared for, what images there are, and whether a job fits both.
+#pragma once
+
+#include <hox/runtime.h>
+
+typedef struct cpu_images {
+    uint64_t count;
+    uint32_t channels, height, width;
+} cpu_images;
+
+typedef struct cpu_capacity {
+    uint32_t lane, images;            // most images in one job
+    uint32_t channels, height, width; // of the input
+    uint64_t weight_count;
+} cpu_capacity;
+
+// Whether images first .. first + count - 1 are there. Errors: INVALID_ARGUMENT. [any]
+hox_status cpu_check_range(const cpu_images *images, uint64_t first, uint64_t count,
+                           hox_error *error) HOX_MUST_CHECK;
+
+// Whether a runner can be prepared at all, and what it is then for. Errors: INVALID_ARGUMENT,
+// UNSUPPORTED. [lane]
+hox_status cpu_check_prepare(uint32_t lane, uint32_t lane_count, const hox_plan *plan,
+                             const hox_prepare_options *options, cpu_capacity *capacity,
+                             hox_error *error) HOX_MUST_CHECK;
+
+// The verdict is also in job->error. Errors: INVALID_ARGUMENT. [lane]
+hox_status cpu_check_job(const hox_job *job, uint32_t lane, const cpu_capacity *capacity,
+                         const cpu_images *images) HOX_MUST_CHECK;
