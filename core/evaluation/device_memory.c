@@ -74,7 +74,7 @@ bool device_memory_fits(const device_memory *m, uint64_t bytes) {
            read_raw(m, &memory, NULL) == HOX_OK && bytes <= memory.free_bytes;
 }
 
-uint64_t device_memory_trim(const device_memory *m, hox_runtime *runtime) {
+uint64_t device_memory_trim(const device_memory *m) {
     const hox_runtime_api *api = m->plugin->plugin->runtime;
-    return HOX_HAS(api, trim) && api->trim ? api->trim(runtime, UINT64_MAX) : 0;
+    return HOX_HAS(api, trim) && api->trim ? api->trim(m->runtime, UINT64_MAX) : 0;
 }

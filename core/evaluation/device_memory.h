@@ -7,7 +7,7 @@
 // Borrows all; plain data.
 typedef struct device_memory {
     const instance *plugin; // the runtime's, with its ledger
-    const hox_runtime *runtime;
+    hox_runtime *runtime;
     hox_device_info device;
     uint64_t cap; // bytes; 0 = none
 } device_memory;
@@ -28,4 +28,4 @@ hox_status device_memory_set_budget(const device_memory *m, hox_error *error) HO
 bool device_memory_fits(const device_memory *m, uint64_t bytes);
 
 // Gives back what the runtime's pool holds and nobody uses. Returns the bytes. [any]
-uint64_t device_memory_trim(const device_memory *m, hox_runtime *runtime);
+uint64_t device_memory_trim(const device_memory *m);

@@ -60,7 +60,9 @@ static hox_status open_runtime(evaluation *e, const evaluation_setup *setup, hox
     e->runtime_flags = caps.flags;
     l.precision = e->precision = choose_precision(setup, caps.precisions);
     if (l.settings.lower_bound < caps.batch_multiple) l.settings.lower_bound = caps.batch_multiple;
-    l.memory.runtime = l.runtime = e->runtime;
+    l.most_jobs = caps.max_group ? caps.max_group : 1;
+    l.batch_multiple = caps.batch_multiple ? caps.batch_multiple : 1;
+    l.memory.runtime = e->runtime;
     HOX_TRY(lanes_init(&e->lanes, &l, error));
     e->residency = (residency){.lanes = &e->lanes, .is_wanted = config->cache_val_on_gpu != 0};
     HOX_TRY(judge_init(&e->judge, setup->fitness, setup->decision_threshold, l.lane_count, error));
@@ -237,8 +239,7 @@ static hox_status choose_batch(scoring *s, hox_error *error) {
     vram_reading reading;
     HOX_TRY(device_memory_set_budget(&l->memory, error));
     HOX_TRY(residency_place(&e->residency, s->split, &s->demand, error));
-    if (l->controller.settings.is_adaptive && !e->is_asked)
-        device_memory_trim(&l->memory, e->runtime);
+    if (l->controller.settings.is_adaptive && !e->is_asked) device_memory_trim(&l->memory);
     HOX_TRY(read_memory(l, &reading, error));
     if (!e->is_asked) {
         HOX_TRY(mark_living(e, s->results, s->count, error));
@@ -356,7 +357,7 @@ static size_t set_size(const scoring *s, size_t begin) {
                                               s->order[begin + count - 1]->plan.view.structure_hash,
                                               t->plan.view.structure_hash) != 0;
         if (is_new)
-            bytes += (double)t->need.fixed_bytes + (double)t->need.bytes_per_sample * (double)chunk;
+            bytes += (double)runner_bytes(t->need.fixed_bytes, t->need.bytes_per_sample, chunk);
         if (is_bounded && bytes > bound && count >= l->count) break;
     }
     return count;
@@ -373,8 +374,8 @@ static const char *bounding_key(const evaluation_config *c) {
 
 // Of the genome alone, its images and its runner.
 static uint64_t bytes_alone(const scoring *s, const task *t, uint64_t batch) {
-    return batch * split_image_bytes(s->split) + t->need.fixed_bytes +
-           batch * t->need.bytes_per_sample;
+    return batch * split_image_bytes(s->split) +
+           runner_bytes(t->need.fixed_bytes, t->need.bytes_per_sample, batch);
 }
 
 static void advise(const evaluation_config *config, uint64_t batch, char *text, size_t size) {
@@ -426,8 +427,7 @@ static hox_status try_alone(scoring *s, task *t, uint64_t batch, hox_error *erro
     return status;
 }
 
-// Nothing else is on the device. What fails now has failed for good. Errors: DEVICE_LOST, and those
-// of the split's reader.
+// Nothing else is on the device. What fails now has failed for good. Errors: DEVICE_LOST.
 static hox_status run_alone(scoring *s, task *t, hox_error *error) {
     lanes *l = &s->e->lanes;
     const vram_state *state = &l->controller.state;
@@ -522,7 +522,7 @@ hox_status evaluation_end_generation(evaluation *e, const evaluation_result *res
     const vram_decision d = vram_after_generation(&l->controller, &reading, l->largest);
     if (d.after != d.before) lanes_release_idle(l);
     if (interval > 0 && ++e->generation_count % (uint64_t)interval == 0)
-        device_memory_trim(&l->memory, e->runtime);
+        device_memory_trim(&l->memory);
     tell_decision(l, &d);
     tell_generation(e, &d);
     l->largest = 0;

@@ -19,15 +19,13 @@ static hox_status init_lane(lane_worker *one, const lanes *l, uint32_t number, u
 
 hox_status lanes_init(lanes *l, const lanes_setup *setup, hox_error *error) {
     const hox_runtime_api *api = setup->memory.plugin->plugin->runtime;
-    hox_runtime_caps caps = {.struct_size = sizeof caps};
-    api->caps(setup->runtime, &caps);
     *l = (lanes){.api = api,
-                 .runtime = setup->runtime,
+                 .runtime = setup->memory.runtime,
                  .memory = setup->memory,
                  .log = setup->log,
                  .listener = setup->listener,
-                 .most_jobs = caps.max_group ? caps.max_group : 1,
-                 .batch_multiple = caps.batch_multiple ? caps.batch_multiple : 1,
+                 .most_jobs = setup->most_jobs,
+                 .batch_multiple = setup->batch_multiple,
                  .controller = vram_controller_make(&setup->settings)};
     pthread_mutex_init(&l->mutex, NULL);
     pthread_cond_init(&l->changed, NULL);
@@ -114,13 +112,6 @@ typedef struct image_range {
     uint64_t first, count;
 } image_range;
 
-// What a runner takes. No sum of such numbers overflows, whatever a plugin says.
-static uint64_t runner_bytes(const hox_estimate *need, uint64_t capacity) {
-    const double bytes =
-        (double)need->fixed_bytes + (double)need->bytes_per_sample * (double)capacity;
-    return bytes < 0x1p48 ? (uint64_t)bytes : UINT64_C(1) << 48;
-}
-
 // Makes the job ready that a lane has at place i.
 static hox_status ready_job(const lane_pass *p, lane_worker *one, uint32_t i, task *t,
                             image_range range, uint64_t capacity, hox_error *error) {
@@ -129,7 +120,7 @@ static hox_status ready_job(const lane_pass *p, lane_worker *one, uint32_t i, ta
         .plan = &t->plan.view,
         .capacity = (uint32_t)capacity,
         .most_capacity = most > capacity ? most : capacity, // others may have shrunk it just now
-        .bytes = runner_bytes(&t->need, capacity)};
+        .bytes = runner_bytes(t->need.fixed_bytes, t->need.bytes_per_sample, capacity)};
     hox_runner *runner;
     HOX_TRY(runner_cache_acquire(&one->cache, &demand, &runner, error));
     one->errors[i] = (hox_error)HOX_ERROR_INIT;
@@ -209,7 +200,7 @@ static void release_everywhere(lanes *l, lane_worker *one) {
 // Whether the genome is worth another try.
 static bool make_room(lanes *l, lane_worker *one, task *t, uint64_t tried, const hox_error *why) {
     release_everywhere(l, one);
-    device_memory_trim(&l->memory, l->runtime);
+    device_memory_trim(&l->memory);
     const bool fits =
         why->bytes_requested > 0 && device_memory_fits(&l->memory, why->bytes_requested);
     memory_event event = {.genome_id = t->genome->id,

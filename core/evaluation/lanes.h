@@ -43,10 +43,11 @@ typedef struct lanes {
 
 typedef struct lanes_setup {
     device_memory memory;
-    hox_runtime *runtime;
     vram_settings settings;
     uint32_t lane_count;
-    uint32_t precision; // HOX_PRECISION_*
+    uint32_t most_jobs;      // in one call, at least 1
+    uint64_t batch_multiple; // images, at least 1
+    uint32_t precision;      // HOX_PRECISION_*
     const log_sink *log;
     memory_listener listener;
 } lanes_setup;

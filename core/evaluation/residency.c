@@ -2,7 +2,7 @@
 
 void residency_make_room(residency *r) {
     lanes_release_idle(r->lanes);
-    device_memory_trim(&r->lanes->memory, r->lanes->runtime);
+    device_memory_trim(&r->lanes->memory);
 }
 
 hox_status residency_create_samples(residency *r, const evaluation_split *split, uint64_t count,
@@ -55,8 +55,8 @@ void residency_drop_all(residency *r) {
 
 static bool leaves_room(const residency *r, const evaluation_split *split,
                         const vram_demand *demand) {
-    return device_memory_fits(&r->lanes->memory,
-                              demand->fixed + lower_bound(r, split) * demand->per_sample);
+    return device_memory_fits(
+        &r->lanes->memory, runner_bytes(demand->fixed, demand->per_sample, lower_bound(r, split)));
 }
 
 // Room for all of the split. One that did not fit before takes no runner's place.

@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint64_t runner_bytes(uint64_t fixed, uint64_t per_sample, uint64_t images) {
+    const double bytes = (double)fixed + (double)per_sample * (double)images;
+    return bytes < 0x1p48 ? (uint64_t)bytes : UINT64_C(1) << 48;
+}
+
 static uint32_t reason_of(hox_status status) {
     switch (status) {
         case HOX_OUT_OF_HOST_MEMORY:

@@ -19,6 +19,10 @@ typedef struct task {
     vram_ladder ladder;
 } task;
 
+// What a runner of so many images takes: fixed + images * per_sample, at most 2^48, so that no sum
+// of such numbers overflows, whatever a plugin says. [any]
+uint64_t runner_bytes(uint64_t fixed, uint64_t per_sample, uint64_t images);
+
 // Plans the genome and asks the runtime what it takes. What fails is the task's failure. [any]
 void task_init(task *t, const genome *g, evaluation_result *result, const hox_runtime_api *api,
                const hox_runtime *runtime, uint32_t precision);

@@ -39,6 +39,11 @@ struct experiment {
 
 // ---- what is said ----
 
+// An event that is lost is said, but not as an event.
+static void need_written(const experiment *e, hox_status status) {
+    if (status != HOX_OK) log_line(e->setup.log, HOX_LOG_ERROR, "events.jsonl cannot be written");
+}
+
 static void keep_line(void *context, uint32_t level, const char *line) {
     experiment *e = context;
     if (e->setup.log && level <= e->setup.log->level)
@@ -49,8 +54,8 @@ static void keep_line(void *context, uint32_t level, const char *line) {
                               "message", line);
     if (e->directory.events.descriptor < 0)
         json_array_append_new(e->early_events, event);
-    else if (run_directory_write_event(&e->directory, event, NULL) != HOX_OK && e->setup.log)
-        e->setup.log->write(e->setup.log->context, HOX_LOG_ERROR, "events.jsonl cannot be written");
+    else
+        need_written(e, run_directory_write_event(&e->directory, event, NULL));
     pthread_mutex_unlock(&e->events_mutex);
 }
 
@@ -58,10 +63,8 @@ static void keep_line(void *context, uint32_t level, const char *line) {
 static void keep_memory_event(void *context, const memory_event *event) {
     experiment *e = context;
     pthread_mutex_lock(&e->events_mutex);
-    if (run_directory_write_memory(&e->directory, evolution_generation(e->evolution), event,
-                                   NULL) != HOX_OK &&
-        e->setup.log)
-        e->setup.log->write(e->setup.log->context, HOX_LOG_ERROR, "events.jsonl cannot be written");
+    need_written(e, run_directory_write_memory(&e->directory, evolution_generation(e->evolution),
+                                               event, NULL));
     pthread_mutex_unlock(&e->events_mutex);
 }
 
@@ -522,7 +525,7 @@ static void write_loss(experiment *e, uint32_t generation, const hox_error *why)
         json_pack("{s:s, s:I, s:s}", "event", evaluation_reasons[EVALUATION_DEVICE_LOST],
                   "generation", (json_int_t)generation, "message", why ? why->message : ""),
         NULL);
-    if (status != HOX_OK) log_line(e->setup.log, HOX_LOG_ERROR, "events.jsonl cannot be written");
+    need_written(e, status);
 }
 
 static hox_status run_generation(experiment *e, hox_error *error) {

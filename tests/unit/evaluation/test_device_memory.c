@@ -334,7 +334,7 @@ Test(device_memory, passes_errors_of_the_runtime_up) {
 Test(device_memory, trims_all_and_says_how_much) {
     device d;
     start(&d, &talks, HOX_DEVICE_CUDA, 1000, 10, 0);
-    cr_expect_eq(device_memory_trim(&d.memory, &d.runtime), 77);
+    cr_expect_eq(device_memory_trim(&d.memory), 77);
     cr_expect_eq(d.runtime.trimmed, UINT64_MAX);
     instance_deinit(&d.instance);
 }
@@ -344,7 +344,7 @@ Test(device_memory, trims_nothing_where_the_runtime_does_not) {
     for (size_t i = 0; i < sizeof apis / sizeof *apis; i++) {
         device d;
         start(&d, apis[i], HOX_DEVICE_CUDA, 1000, 10, 0);
-        cr_expect_eq(device_memory_trim(&d.memory, &d.runtime), 0);
+        cr_expect_eq(device_memory_trim(&d.memory), 0);
         cr_expect_eq(d.runtime.trimmed, 0);
         instance_deinit(&d.instance);
     }
