@@ -4,39 +4,55 @@
 #include "cpu/kernels.h"
 
 #include <hox/plan.h>
+#include <math.h>
+#if LANES > 4
+#include <immintrin.h>
+#endif
 
 typedef float vec __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t ivec __attribute__((vector_size(LANES * sizeof(float))));
 
 #define INLINE static inline __attribute__((always_inline))
 
+// KEEP: in a register from here on; folded into its uses a load is done once for each of them.
+// smaller, larger: of a limit and x; x where it is not a number.
+// MOST_PIXELS_n: of a tile of n channels: sums, pixels and a weight for each channel fill the
+// registers.
 #if LANES == 16
-#define KEEP(v)                                                                                    \
-    __asm__("" : "+v"(v)) // in a register: folded into its uses it is loaded once for each
-#define SPLAT(x) ((vec){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x})
-enum { MOST_PIXELS = 8, MOST_PIXELS_OF_4 = 6 };
-#elif LANES == 8
-#define KEEP(v)  __asm__("" : "+x"(v))
-#define SPLAT(x) ((vec){x, x, x, x, x, x, x, x})
-enum { MOST_PIXELS = 4, MOST_PIXELS_OF_4 = 3 };
+#define KEEP(v)           __asm__("" : "+v"(v))
+#define SPLAT(x)          ((vec){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x})
+#define smaller(limit, x) _mm512_min_ps(limit, x)
+#define larger(limit, x)  _mm512_max_ps(limit, x)
+enum { MOST_PIXELS_1 = 8, MOST_PIXELS_2 = 8, MOST_PIXELS_3 = 7, MOST_PIXELS_4 = 5 };
+#else
+enum { MOST_PIXELS_1 = 6, MOST_PIXELS_2 = 4, MOST_PIXELS_3 = 3, MOST_PIXELS_4 = 0 };
+#if LANES == 8
+#define KEEP(v)           __asm__("" : "+x"(v))
+#define SPLAT(x)          ((vec){x, x, x, x, x, x, x, x})
+#define smaller(limit, x) _mm256_min_ps(limit, x)
+#define larger(limit, x)  _mm256_max_ps(limit, x)
 #else
 #define KEEP(v)
-#define SPLAT(x) ((vec){x, x, x, x})
-enum { MOST_PIXELS = 4, MOST_PIXELS_OF_4 = 3 };
+#define SPLAT(x)          ((vec){x, x, x, x})
+#define smaller(limit, x) choose((x) > (limit), limit, x)
+#define larger(limit, x)  choose((x) < (limit), limit, x)
+#endif
 #endif
 
 // ---- activations ----
 
+#if LANES == 4
 // mask ? a : b
 INLINE vec choose(ivec mask, vec a, vec b) {
     return (vec)((mask & (ivec)a) | (~mask & (ivec)b));
 }
+#endif
 
 // e^x within 2 units of the last place; outside -87 .. 88 as at the ends; what is not a number
 // stays so. Reduction by ln 2 in two parts, a polynomial, the power of two by the exponent's bits.
 INLINE vec exponential(vec x) {
     const vec lowest = SPLAT(-87.0F), highest = SPLAT(88.0F);
-    x = choose(x < lowest, lowest, choose(x > highest, highest, x));
+    x = larger(lowest, smaller(highest, x));
     const vec magic = SPLAT(12582912.0F); // 1.5 * 2^23: adding it rounds
     const vec n = (x * SPLAT(1.44269504F) + magic) - magic;
     const vec r = (x - n * SPLAT(0.693359375F)) - n * SPLAT(-2.12194440e-4F);
@@ -55,45 +71,53 @@ INLINE vec logistic(vec x) {
     return SPLAT(1.0F) / (SPLAT(1.0F) + exponential(-x));
 }
 
-// x Phi(x), Phi the normal distribution, within 1.5e-6. Between -5 and 5 Phi(x) = 1/2 + x P(u) with
-// u = 2 x^2 / 25 - 1 and P the polynomial whose largest error in x Phi(x) is least; outside it is x
-// or 0 (and what is infinite or no number stays so).
+// x Phi(x), Phi the normal distribution, within 2.4e-6. Between -5 and 5 Phi(x) = 1/2 + x P(u) with
+// u = 2 x^2 / 25 - 1 and P the polynomial whose largest error in x Phi(x) is least; from there on
+// it is 0 and 1 (and what is no number stays so).
 INLINE vec gelu(vec x) {
-    static const float coefficients[] = {
-        0.000492966035F, -0.00151415134F, 0.00200186856F, -0.00291567878F, 0.00616542296F,
-        -0.0109732272F,  0.0164976586F,   -0.0233367328F, 0.0314262286F,   -0.0404329486F,
-        0.0515214205F,   -0.0702966526F,  0.141363785F};
-    const vec u = x * x * SPLAT(2.0F / 25) - SPLAT(1.0F);
+    static const float coefficients[] = {-0.0010155132F, 0.00315924478F, -0.00407689856F,
+                                         0.00518562738F, -0.0100052981F, 0.016859252F,
+                                         -0.0236830115F, 0.0313709229F,  -0.0403835699F,
+                                         0.0515240617F,  -0.0702985674F, 0.14136377F};
+    const vec inner = larger(SPLAT(-5.0F), smaller(SPLAT(5.0F), x));
+    const vec u = inner * inner * SPLAT(2.0F / 25) - SPLAT(1.0F);
     vec p = SPLAT(coefficients[0]);
 #pragma GCC unroll 16
     for (size_t i = 1; i < sizeof coefficients / sizeof *coefficients; i++)
         p = p * u + SPLAT(coefficients[i]);
-    const vec inside = x * (SPLAT(0.5F) + x * p);
-    return choose(x > SPLAT(5.0F), x, choose(x < SPLAT(-5.0F), x * SPLAT(0.0F), inside));
+    const vec phi = SPLAT(0.5F) + inner * p;
+    return x * larger(SPLAT(0.0F), smaller(SPLAT(1.0F), phi));
 }
 
 INLINE vec activate(uint32_t kind, vec x) {
-    const vec zero = SPLAT(0.0F);
     switch (kind) {
-        case HOX_ACTIVATION_RELU: return choose(x < zero, zero, x);
-        case HOX_ACTIVATION_LEAKY_RELU: return choose(x < zero, SPLAT(0.01F) * x, x);
+        case HOX_ACTIVATION_LEAKY_RELU: return larger(x, SPLAT(0.01F) * x);
         case HOX_ACTIVATION_TANH: return SPLAT(2.0F) * logistic(SPLAT(2.0F) * x) - SPLAT(1.0F);
         case HOX_ACTIVATION_SIGMOID: return logistic(x);
         case HOX_ACTIVATION_GELU: return gelu(x);
-        case HOX_ACTIVATION_SILU: return x * logistic(x);
-        default: return x;
+        default: return x * logistic(x); // silu
     }
 }
 
-// A row of pixels in place.
-static void activate_row(uint32_t kind, float *row, uint32_t width, size_t part) {
-    for (uint32_t i = 0; i < width; i++) {
-        vec *pixel = (vec *)(row + (size_t)i * CPU_BLOCK + part);
-        *pixel = activate(kind, *pixel);
+static void activate_row(uint32_t kind, float *row, size_t width) {
+    for (size_t i = 0; i < width; i += CPU_BLOCK)
+        *(vec *)(row + i) = activate(kind, *(const vec *)(row + i));
+}
+
+// A map in place.
+static void activate_map(const cpu_node *node, float *map, size_t part) {
+    const size_t width = (size_t)node->width * CPU_BLOCK;
+    float *plane = map + node->offset + part;
+    for (uint32_t c = 0; c < node->channels; c++, plane += node->plane) {
+        float *row = plane;
+        for (uint32_t y = 0; y < node->height; y++, row += node->row)
+            activate_row(node->activation, row, width);
     }
 }
 
 // ---- a tile: rows x columns pixels of `group` output channels, in registers for all edges ----
+
+enum { MOST_GROUP = 4, MOST_TILE = 8 }; // channels and pixels of a tile
 
 typedef struct tile_place {
     const cpu_node *node;
@@ -104,39 +128,114 @@ typedef struct tile_place {
     size_t part; // images of the block: this one and LANES - 1 more
 } tile_place;
 
-// One edge's products. columns_step, rows_step: floats from pixel to pixel.
-INLINE void add_edge(vec sum[4][8], const cpu_edge *edge, const float *source, const float *weight,
-                     size_t rows_step, size_t columns_step, const int group, const int rows,
-                     const int columns) {
-    const size_t filter = (size_t)edge->channels * edge->kernel_h * edge->kernel_w;
-    for (uint32_t c = 0; c < edge->channels; c++, source += edge->plane) {
-        const float *line = source;
-        for (uint32_t ky = 0; ky < edge->kernel_h; ky++, line += edge->row) {
-            const float *tap = line;
-            for (uint32_t kx = 0; kx < edge->kernel_w; kx++, tap += CPU_BLOCK, weight++) {
-                vec w[4];
+typedef vec tile_sums[MOST_GROUP][MOST_TILE];  // [channel][pixel]
+typedef vec tile_pixels[MOST_TILE][MOST_TILE]; // [row][column modulo the tile's columns]
+
+INLINE vec load(const float *from) {
+    vec v = *(const vec *)from;
+    KEEP(v);
+    return v;
+}
+
+// Tap t of a row of them. ring[r][(t + i) % columns] is what pixel i of row r meets; the last one
+// is loaded, from `pixel` on.
+INLINE void add_tap(tile_sums sum, tile_pixels ring, const float *pixel,
+                    const float *const *weights, size_t at, size_t down, const int t,
+                    const int group, const int rows, const int columns) {
+    vec w[MOST_GROUP];
 #pragma GCC unroll 4
-                for (int o = 0; o < group; o++)
-                    w[o] = SPLAT(weight[o * filter]);
+    for (int o = 0; o < group; o++)
+        w[o] = SPLAT(weights[o][at]);
 #pragma GCC unroll 8
-                for (int i = 0; i < rows * columns; i++) {
-                    vec v = *(const vec *)(tap + (size_t)(i / columns) * rows_step +
-                                           (size_t)(i % columns) * columns_step);
-                    KEEP(v);
+    for (int r = 0; r < rows; r++) {
+        ring[r][(t + columns - 1) % columns] = load(pixel + r * down);
+#pragma GCC unroll 8
+        for (int i = 0; i < columns; i++)
 #pragma GCC unroll 4
-                    for (int o = 0; o < group; o++)
-                        sum[o][i] += v * w[o];
-                }
-            }
-        }
+            for (int o = 0; o < group; o++)
+                sum[o][r * columns + i] += ring[r][(t + i) % columns] * w[o];
     }
 }
 
+// All pixels of the first tap but the last column.
+INLINE void fill_ring(tile_pixels ring, const float *pixel, size_t right, size_t down,
+                      const int rows, const int columns) {
+#pragma GCC unroll 8
+    for (int i = 0; i < columns - 1; i++)
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++)
+            ring[r][i] = load(pixel + i * right + r * down);
+}
+
+// One row of taps at stride 1: what a tap reads the next one reads too, one pixel to the left, so
+// each pixel is loaded once and goes round.
+INLINE void add_taps(tile_sums sum, const float *pixel, const float *const *weights, size_t at,
+                     uint32_t left, size_t down, const int group, const int rows,
+                     const int columns) {
+    tile_pixels ring;
+    fill_ring(ring, pixel, CPU_BLOCK, down, rows, columns);
+    pixel += (columns - 1) * CPU_BLOCK;
+#define TAP(t)                                                                                     \
+    if ((t) < columns) {                                                                           \
+        add_tap(sum, ring, pixel + (t)*CPU_BLOCK, weights, at + (t), down, t, group, rows,         \
+                columns);                                                                          \
+        if (left == (t) + 1) return;                                                               \
+    }
+    for (;;) {
+        TAP(0)
+        TAP(1)
+        TAP(2)
+        TAP(3)
+        TAP(4)
+        TAP(5)
+        TAP(6)
+        TAP(7)
+        left -= columns;
+        at += columns;
+        pixel += columns * CPU_BLOCK;
+    }
+#undef TAP
+}
+
+// The same at any stride: every tap loads its own.
+INLINE void add_taps_apart(tile_sums sum, const float *pixel, const float *const *weights,
+                           size_t at, uint32_t left, size_t right, size_t down, const int group,
+                           const int rows, const int columns) {
+    for (; left > 0; left--, at++, pixel += CPU_BLOCK) {
+        tile_pixels ring;
+        fill_ring(ring, pixel, right, down, rows, columns);
+        add_tap(sum, ring, pixel + (columns - 1) * right, weights, at, down, 0, group, rows,
+                columns);
+    }
+}
+
+INLINE void add_edge(tile_sums sum, const cpu_edge *edge, const float *source, const float *weight,
+                     const int group, const int rows, const int columns) {
+    const size_t filter = (size_t)edge->channels * edge->kernel_h * edge->kernel_w;
+    const size_t down = edge->stride_h * edge->row;
+    const float *weights[MOST_GROUP] = {0};
+#pragma GCC unroll 4
+    for (int o = 0; o < group; o++)
+        weights[o] = weight + o * filter;
+#define EACH_ROW(add)                                                                              \
+    for (size_t at = 0; at < filter; source += edge->plane) {                                      \
+        const float *line = source;                                                                \
+        for (uint32_t ky = edge->kernel_h; ky > 0; ky--, line += edge->row, at += edge->kernel_w)  \
+            add;                                                                                   \
+    }
+    if (edge->stride_w == 1)
+        EACH_ROW(add_taps(sum, line, weights, at, edge->kernel_w, down, group, rows, columns))
+    else
+        EACH_ROW(add_taps_apart(sum, line, weights, at, edge->kernel_w, edge->stride_w * CPU_BLOCK,
+                                down, group, rows, columns))
+#undef EACH_ROW
+}
+
 // The same for one pixel: four sums in turn, or each product would wait for the one before.
-INLINE void add_edge_to_pixel(vec sum[4][8], const cpu_edge *edge, const float *source,
+INLINE void add_edge_to_pixel(tile_sums sum, const cpu_edge *edge, const float *source,
                               const float *weight, const int group) {
     const size_t filter = (size_t)edge->channels * edge->kernel_h * edge->kernel_w;
-    vec turn[4][4];
+    vec turn[MOST_GROUP][4];
 #pragma GCC unroll 4
     for (int o = 0; o < group; o++)
 #pragma GCC unroll 4
@@ -145,23 +244,17 @@ INLINE void add_edge_to_pixel(vec sum[4][8], const cpu_edge *edge, const float *
     for (uint32_t c = 0; c < edge->channels; c++, source += edge->plane) {
         const float *line = source;
         for (uint32_t ky = 0; ky < edge->kernel_h; ky++, line += edge->row) {
-            uint32_t kx = 0;
-            for (; kx + 4 <= edge->kernel_w; kx += 4, weight += 4) {
+            for (uint32_t kx = 0; kx < edge->kernel_w; kx += 4) {
 #pragma GCC unroll 4
-                for (int i = 0; i < 4; i++) {
-                    vec v = *(const vec *)(line + (size_t)(kx + i) * CPU_BLOCK);
-                    KEEP(v);
+                for (uint32_t i = 0; i < 4; i++) {
+                    if (kx + i == edge->kernel_w) break;
+                    const vec v = load(line + (size_t)(kx + i) * CPU_BLOCK);
 #pragma GCC unroll 4
                     for (int o = 0; o < group; o++)
-                        turn[o][i] += v * SPLAT(weight[o * filter + i]);
+                        turn[o][i] += v * SPLAT(weight[o * filter + kx + i]);
                 }
             }
-            for (; kx < edge->kernel_w; kx++, weight++) {
-                const vec v = *(const vec *)(line + (size_t)kx * CPU_BLOCK);
-#pragma GCC unroll 4
-                for (int o = 0; o < group; o++)
-                    turn[o][0] += v * SPLAT(weight[o * filter]);
-            }
+            weight += edge->kernel_w;
         }
     }
 #pragma GCC unroll 4
@@ -172,7 +265,7 @@ INLINE void add_edge_to_pixel(vec sum[4][8], const cpu_edge *edge, const float *
 INLINE void tile(const tile_place *p, uint32_t first, uint32_t y, uint32_t x, const int group,
                  const int rows, const int columns) {
     const cpu_node *node = p->node;
-    vec sum[4][8];
+    tile_sums sum;
 #pragma GCC unroll 4
     for (int o = 0; o < group; o++)
 #pragma GCC unroll 8
@@ -181,77 +274,66 @@ INLINE void tile(const tile_place *p, uint32_t first, uint32_t y, uint32_t x, co
     for (uint32_t e = 0; e < node->edge_count; e++) {
         const cpu_edge *edge = &node->edges[e];
         const size_t filter = (size_t)edge->channels * edge->kernel_h * edge->kernel_w;
-        const float *weight = p->weights + edge->weights + first * filter;
+        const float *weights = p->weights + edge->weights + first * filter;
         const float *source = p->maps[edge->source] + edge->offset +
                               (size_t)y * edge->stride_h * edge->row +
                               (size_t)x * edge->stride_w * CPU_BLOCK + p->part;
         if (rows * columns == 1)
-            add_edge_to_pixel(sum, edge, source, weight, group);
-        else if (edge->stride_w == 1)
-            add_edge(sum, edge, source, weight, edge->stride_h * edge->row, CPU_BLOCK, group, rows,
-                     columns);
+            add_edge_to_pixel(sum, edge, source, weights, group);
         else
-            add_edge(sum, edge, source, weight, edge->stride_h * edge->row,
-                     (size_t)edge->stride_w * CPU_BLOCK, group, rows, columns);
+            add_edge(sum, edge, source, weights, group, rows, columns);
     }
-    const int is_cheap = node->activation <= HOX_ACTIVATION_RELU;
-    const ivec clip = (ivec){0} + -(node->activation == HOX_ACTIVATION_RELU);
+    const vec lowest = SPLAT(node->activation == HOX_ACTIVATION_RELU ? 0.0F : -INFINITY);
+    float *target = p->target + node->offset + first * node->plane + y * node->row +
+                    (size_t)x * CPU_BLOCK + p->part;
 #pragma GCC unroll 4
-    for (int o = 0; o < group; o++) {
-        float *target = p->target + node->offset + (first + o) * node->plane + y * node->row +
-                        (size_t)x * CPU_BLOCK + p->part;
+    for (int o = 0; o < group; o++, target += node->plane)
 #pragma GCC unroll 8
-        for (int i = 0; i < rows * columns; i++) {
-            const vec s = sum[o][i];
+        for (int i = 0; i < rows * columns; i++)
             *(vec *)(target + (size_t)(i / columns) * node->row +
-                     (size_t)(i % columns) * CPU_BLOCK) =
-                (vec)(~((s < SPLAT(0.0F)) & clip) & (ivec)s);
-        }
-        for (int r = 0; r < rows && !is_cheap; r++)
-            activate_row(node->activation, target - p->part + r * node->row, columns, p->part);
-    }
+                     (size_t)(i % columns) * CPU_BLOCK) = larger(lowest, sum[o][i]);
 }
 
-typedef void tile_function(const tile_place *p, uint32_t first, uint32_t y, uint32_t x);
+// A strip of tiles down the map: what a tile reads is mostly what the one above it read.
+typedef void strip_function(const tile_place *p, uint32_t first, uint32_t y, uint32_t end,
+                            uint32_t x);
 
-#define TILE(group, rows, columns)                                                                 \
-    static void tile_##group##_##rows##_##columns(const tile_place *p, uint32_t first, uint32_t y, \
-                                                  uint32_t x) {                                    \
-        tile(p, first, y, x, group, rows, columns);                                                \
+#define STRIP(group, rows, columns)                                                                \
+    static void strip_##group##_##rows##_##columns(const tile_place *p, uint32_t first,            \
+                                                   uint32_t y, uint32_t end, uint32_t x) {         \
+        if ((rows) * (columns) <= MOST_PIXELS_##group)                                             \
+            for (; y < end; y += (rows))                                                           \
+                tile(p, first, y, x, group, rows, columns);                                        \
     }
+#define ENTRY(g, r, c) [g][r][c] = strip_##g##_##r##_##c,
+// clang-format off
+#define EACH_SHAPE(X, g)                                                                           \
+    X(g, 1, 1) X(g, 1, 2) X(g, 1, 3) X(g, 1, 4) X(g, 1, 5) X(g, 1, 6) X(g, 1, 7) X(g, 1, 8)        \
+    X(g, 2, 1) X(g, 2, 2) X(g, 2, 3) X(g, 2, 4)                                                    \
+    X(g, 3, 1) X(g, 3, 2)                                                                          \
+    X(g, 4, 1) X(g, 4, 2)                                                                          \
+    X(g, 5, 1) X(g, 6, 1) X(g, 7, 1) X(g, 8, 1)
+// clang-format on
 
-// Rows of a tile are 1, 2, 4 or 8: there are more than one where the map is narrow.
-#if LANES == 16
-#define TILES(X, g)                                                                                \
-    X(g, 1, 1)                                                                                     \
-    X(g, 1, 2)                                                                                     \
-    X(g, 1, 3)                                                                                     \
-    X(g, 1, 4)                                                                                     \
-    X(g, 1, 5)                                                                                     \
-    X(g, 1, 6)                                                                                     \
-    X(g, 1, 7)                                                                                     \
-    X(g, 1, 8) X(g, 2, 1) X(g, 2, 2) X(g, 2, 3) X(g, 2, 4) X(g, 4, 1) X(g, 4, 2) X(g, 8, 1)
-#define TILES_OF_4(X, g)                                                                           \
-    X(g, 1, 1)                                                                                     \
-    X(g, 1, 2)                                                                                     \
-    X(g, 1, 3) X(g, 1, 4) X(g, 1, 5) X(g, 1, 6) X(g, 2, 1) X(g, 2, 2) X(g, 2, 3) X(g, 4, 1)
-#else
-#define TILES(X, g)      X(g, 1, 1) X(g, 1, 2) X(g, 1, 3) X(g, 1, 4) X(g, 2, 1) X(g, 2, 2) X(g, 4, 1)
-#define TILES_OF_4(X, g) X(g, 1, 1) X(g, 1, 2) X(g, 1, 3) X(g, 2, 1)
-#endif
-#define ENTRY(g, r, c) [g][r][c] = tile_##g##_##r##_##c,
-TILES(TILE, 1)
-TILES(TILE, 2)
-TILES(TILE, 3)
-TILES_OF_4(TILE, 4)
-static tile_function *const tiles[5][9][9] = { // [group][rows][columns]
-    TILES(ENTRY, 1) TILES(ENTRY, 2) TILES(ENTRY, 3) TILES_OF_4(ENTRY, 4)};
+EACH_SHAPE(STRIP, 1)
+EACH_SHAPE(STRIP, 2)
+EACH_SHAPE(STRIP, 3)
+EACH_SHAPE(STRIP, 4)
+static strip_function *const strips[MOST_GROUP + 1][MOST_TILE + 1][MOST_TILE + 1] = {
+    EACH_SHAPE(ENTRY, 1) EACH_SHAPE(ENTRY, 2) EACH_SHAPE(ENTRY, 3) EACH_SHAPE(ENTRY, 4)};
 
 // ---- a node ----
 
-// Channels that are computed together: fours and threes as far as that goes.
+// The first of the fewest and most even parts of `left`, each of at most `most`.
+static uint32_t part_size(uint32_t left, uint32_t most) {
+    const uint32_t parts = (left + most - 1) / most;
+    return (left + parts - 1) / parts;
+}
+
+// Channels that are computed together, of so many that are left.
 static uint32_t group_size(uint32_t left) {
     if (left <= 3) return left;
+    if (MOST_PIXELS_4 == 0) return left % 2 == 0 ? 2 : 3;
     return left % 4 == 0 || left == 7 || left > 9 ? 4 : 3;
 }
 
@@ -268,28 +350,16 @@ static void add_biases(const cpu_node *node, const float *weights, float *bias) 
     }
 }
 
-// One row of tiles across the map, in parts of about the same width.
-static void compute_rows(const tile_place *p, uint32_t group, uint32_t first, uint32_t y,
-                         uint32_t rows, uint32_t part_count) {
-    uint32_t x = 0;
-    for (uint32_t left = part_count; left > 0; left--) {
-        const uint32_t columns = (p->node->width - x + left - 1) / left;
-        tiles[group][rows][columns](p, first, y, x);
-        x += columns;
-    }
-}
-
 static void compute_group(const tile_place *p, uint32_t group, uint32_t first) {
-    const cpu_node *node = p->node;
-    const uint32_t most = group == 4 ? MOST_PIXELS_OF_4 : MOST_PIXELS;
-    const uint32_t part_count = (node->width + most - 1) / most;
-    uint32_t most_rows = 1;
-    while (part_count == 1 && 2 * most_rows * node->width <= most)
-        most_rows *= 2;
-    for (uint32_t y = 0, rows = most_rows; y < node->height; y += rows) {
-        while (rows > node->height - y)
-            rows /= 2;
-        compute_rows(p, group, first, y, rows, part_count);
+    static const uint32_t most_pixels[] = {0, MOST_PIXELS_1, MOST_PIXELS_2, MOST_PIXELS_3,
+                                           MOST_PIXELS_4};
+    const uint32_t width = p->node->width, height = p->node->height, most = most_pixels[group];
+    for (uint32_t x = 0, columns; x < width; x += columns) {
+        columns = part_size(width - x, most);
+        const uint32_t rows = columns < width ? 1 : part_size(height, most / columns);
+        const uint32_t rest = height % rows;
+        strips[group][rows][columns](p, first, 0, height - rest, x);
+        if (rest > 0) strips[group][rest][columns](p, first, height - rest, height, x);
     }
 }
 
@@ -304,6 +374,7 @@ static void compute(const cpu_node *node, const float *weights, const float *con
             compute_group(&p, group, first);
             first += group;
         }
+        if (node->activation > HOX_ACTIVATION_RELU) activate_map(node, target, part);
     }
 }
 
