@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 2, IMAGES = 10, BLOCKS = 10, PLANS_PER_BLOCK = 30 };
+enum { LANES = 2, IMAGES = 10, BLOCKS = 10, PLANS_PER_BLOCK = 50 };
 
 static size_t indices[RUNTIMES * BLOCKS]; // a test row: no pointers may stand in it
 
