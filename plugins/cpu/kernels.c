@@ -197,6 +197,18 @@ INLINE void add_taps(tile_sums sum, const float *pixel, const float *const *weig
 #undef TAP
 }
 
+// So few taps that their number is best known beforehand.
+INLINE void add_few_taps(tile_sums sum, const float *pixel, const float *const *weights, size_t at,
+                         size_t down, const int taps, const int group, const int rows,
+                         const int columns) {
+    tile_pixels ring;
+    fill_ring(ring, pixel, CPU_BLOCK, down, rows, columns);
+#pragma GCC unroll 4
+    for (int t = 0; t < taps; t++)
+        add_tap(sum, ring, pixel + (columns - 1 + t) * CPU_BLOCK, weights, at + t, down, t, group,
+                rows, columns);
+}
+
 // The same at any stride: every tap loads its own.
 INLINE void add_taps_apart(tile_sums sum, const float *pixel, const float *const *weights,
                            size_t at, uint32_t left, size_t right, size_t down, const int group,
@@ -223,7 +235,13 @@ INLINE void add_edge(tile_sums sum, const cpu_edge *edge, const float *source, c
         for (uint32_t ky = edge->kernel_h; ky > 0; ky--, line += edge->row, at += edge->kernel_w)  \
             add;                                                                                   \
     }
-    if (edge->stride_w == 1)
+    if (edge->stride_w == 1 && edge->kernel_w == 1)
+        EACH_ROW(add_few_taps(sum, line, weights, at, down, 1, group, rows, columns))
+    else if (edge->stride_w == 1 && edge->kernel_w == 2)
+        EACH_ROW(add_few_taps(sum, line, weights, at, down, 2, group, rows, columns))
+    else if (edge->stride_w == 1 && edge->kernel_w == 3)
+        EACH_ROW(add_few_taps(sum, line, weights, at, down, 3, group, rows, columns))
+    else if (edge->stride_w == 1)
         EACH_ROW(add_taps(sum, line, weights, at, edge->kernel_w, down, group, rows, columns))
     else
         EACH_ROW(add_taps_apart(sum, line, weights, at, edge->kernel_w, edge->stride_w * CPU_BLOCK,
