@@ -9,7 +9,8 @@ typedef struct cpu_images {
 } cpu_images;
 
 typedef struct cpu_capacity {
-    uint32_t lane, images;            // most images in one job
+    uint32_t lane, purpose;           // HOX_PURPOSE_*
+    uint32_t images;                  // most images in one job
     uint32_t channels, height, width; // of the input
     uint64_t weight_count;
 } cpu_capacity;
@@ -18,12 +19,17 @@ typedef struct cpu_capacity {
 hox_status cpu_check_range(const cpu_images *images, uint64_t first, uint64_t count,
                            hox_error *error) HOX_MUST_CHECK;
 
-// Whether a runner can be prepared at all, and what it is then for. Errors: INVALID_ARGUMENT,
-// UNSUPPORTED. [lane]
-hox_status cpu_check_prepare(uint32_t lane, uint32_t lane_count, const hox_plan *plan,
-                             const hox_prepare_options *options, cpu_capacity *capacity,
-                             hox_error *error) HOX_MUST_CHECK;
+// Whether a runner can be prepared at all, and what it is then for. last_purpose: the runtime has
+// HOX_PURPOSE_* up to this one. Errors: INVALID_ARGUMENT, UNSUPPORTED. [lane]
+hox_status cpu_check_prepare(uint32_t lane, uint32_t lane_count, uint32_t last_purpose,
+                             const hox_plan *plan, const hox_prepare_options *options,
+                             cpu_capacity *capacity, hox_error *error) HOX_MUST_CHECK;
 
 // The verdict is also in job->error. Errors: INVALID_ARGUMENT. [lane]
 hox_status cpu_check_job(const hox_job *job, uint32_t lane, const cpu_capacity *capacity,
                          const cpu_images *images) HOX_MUST_CHECK;
+
+// Whether a forward of training fits the runner. Errors: INVALID_ARGUMENT. [lane]
+hox_status cpu_check_training(const cpu_capacity *capacity, const hox_weights *weights,
+                              const cpu_images *images, const uint64_t *indices, uint64_t count,
+                              hox_error *error) HOX_MUST_CHECK;

@@ -42,3 +42,17 @@ float readout_logit(uint32_t kind, const float *map, size_t count, float *scratc
     if (kind == HOX_READOUT_MEAN) return (float)mean;
     return (float)(mean - lower_median(map, count, scratch));
 }
+
+void readout_gradient(uint32_t kind, const float *map, size_t count, float dlogit, float *gradient,
+                      float *scratch) {
+    const float each = kind == HOX_READOUT_SUM ? dlogit : dlogit / (float)count;
+    for (size_t i = 0; i < count; i++)
+        gradient[i] = each;
+    if (kind != HOX_READOUT_MEAN_MINUS_MEDIAN) return;
+    const float median = lower_median(map, count, scratch);
+    for (size_t i = 0; i < count; i++) {
+        if (map[i] != median) continue;
+        gradient[i] -= dlogit;
+        return;
+    }
+}

@@ -182,7 +182,8 @@ static hox_status eager_prepare(hox_runtime *runtime, uint32_t lane, const hox_p
                                 hox_error *error) {
     *runner = NULL;
     cpu_capacity capacity;
-    HOX_TRY(cpu_check_prepare(lane, runtime->lane_count, plan, options, &capacity, error));
+    HOX_TRY(cpu_check_prepare(lane, runtime->lane_count, HOX_PURPOSE_INFER, plan, options,
+                              &capacity, error));
     const size_t bytes = runner_size(plan);
     void *block;
     HOX_TRY(cpu_take_block(runtime->host, bytes, &block, error));

@@ -34,7 +34,7 @@
     STRUCT(hox_job, HOX_JOB_LAYOUT, 64)                                                            \
     STRUCT(hox_memory, HOX_MEMORY_LAYOUT, 32)                                                      \
     STRUCT(hox_estimate, HOX_ESTIMATE_LAYOUT, 24)                                                  \
-    STRUCT(hox_runtime_api, HOX_RUNTIME_API_LAYOUT, 128)                                           \
+    STRUCT(hox_runtime_api, HOX_RUNTIME_API_LAYOUT, 144)                                           \
     STRUCT(hox_plugin, HOX_PLUGIN_LAYOUT, 104)
 
 #define HOX_ERROR_LAYOUT(M)                                                                        \
@@ -236,7 +236,9 @@
     M(evaluate, 96, 8)                                                                             \
     M(memory, 104, 8)                                                                              \
     M(trim, 112, 8)                                                                                \
-    M(estimate, 120, 8)
+    M(estimate, 120, 8)                                                                            \
+    M(train_forward, 128, 8)                                                                       \
+    M(train_backward, 136, 8)
 
 #define HOX_PLUGIN_LAYOUT(M)                                                                       \
     M(struct_size, 0, 4)                                                                           \

@@ -14,13 +14,14 @@
 
 enum { HOX_DEVICE_CPU = 1, HOX_DEVICE_CUDA = 2, HOX_DEVICE_OTHER = 3 };
 enum { HOX_PRECISION_FP32 = 1, HOX_PRECISION_MIXED = 2 }; // bits of a set
-enum { HOX_PURPOSE_INFER = 1 };
+enum { HOX_PURPOSE_INFER = 1, HOX_PURPOSE_TRAIN = 2 };
 
 // Flags of hox_runtime_caps.
 enum {
     HOX_RUNTIME_BATCH_INVARIANT = 1u << 0, // a logit depends on image and genome alone, to the bit
     HOX_RUNTIME_DETERMINISTIC = 1u << 1,   // the same call gives the same bits
-    HOX_RUNTIME_SHARES_VALUES = 1u << 2    // what jobs of one call have in common is computed once
+    HOX_RUNTIME_SHARES_VALUES = 1u << 2,   // what jobs of one call have in common is computed once
+    HOX_RUNTIME_TRAINS = 1u << 3           // has train_forward and train_backward
 };
 
 // Bodies are the plugin's own.
@@ -145,4 +146,21 @@ typedef struct hox_runtime_api {
     // bytes_per_sample. [any]
     hox_status (*estimate)(const hox_runtime *runtime, const hox_plan *plan, uint32_t precision,
                            hox_estimate *estimate, hox_error *error);
+
+    // (optional, both with HOX_RUNTIME_TRAINS) For runners prepared to TRAIN, in fp32.
+    //
+    // Logits of the images at indices, which may come in any order and more than once; keeps what
+    // backward needs in the runner. count: 1 .. the runner's capacity. weights and samples live
+    // until backward has returned; hashes of values may be NULL. Errors: INVALID_ARGUMENT. [lane]
+    hox_status (*train_forward)(hox_runner *runner, const hox_weights *weights,
+                                const hox_samples *samples, const uint64_t *indices, uint64_t count,
+                                float *logits, hox_error *error);
+    // Backpropagation (Rumelhart, Hinton and Williams, Nature 323, 1986) from dlogits, the
+    // derivatives of the loss by the count logits of the forward before: adds the derivative by
+    // each weight to gradient, laid out as the weights are. The images of each 16 in a row are
+    // summed, and these sums added one after the other, so the bits do not depend on where a batch
+    // is cut at multiples of 16. At a kink the derivative is that of the left side; a median's
+    // goes to the lowest index that holds it. [lane]
+    hox_status (*train_backward)(hox_runner *runner, const float *dlogits, float *gradient,
+                                 hox_error *error);
 } hox_runtime_api;
