@@ -9,6 +9,7 @@
 #include "plan/value_hash.h"
 #include "plugin_host/catalog.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,10 @@ static genome_list load_run(const char *folder) {
     hox_error error = HOX_ERROR_INIT;
     run_state run;
     evolution_state evolved;
-    succeed(checkpoint_load(folder, UINT64_MAX, UINT64_MAX, NULL, &run, &evolved, &error), &error);
+    char checkpoint[PATH_MAX];
+    snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint", folder);
+    succeed(checkpoint_load(checkpoint, UINT64_MAX, UINT64_MAX, NULL, &run, &evolved, &error),
+            &error);
     genome_list list = list_create(evolved.population.count);
     for (size_t i = 0; i < list.count; i++)
         list.items[i] = evolved.population.items[i].genome;
