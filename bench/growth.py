@@ -30,11 +30,12 @@ def head(*names):
 def chain(path, nodes):
     """A topology: image, nodes of 16 x 16 in a row, one pixel."""
     sizes = [32] + [16] * nodes + [1]
-    edges = [{"from": i, "to": i + 1, "kernel": 5 if a == b else a - b + 1, "padding": 2 if a == b else 0, "stride": 1, "enabled": True}
-             for i, (a, b) in enumerate(zip(sizes, sizes[1:]))]
+    ids = [0, *range(2, nodes + 2), 1]
+    edges = [{"from": ids[i], "to": ids[i + 1], "kernel": 5 if a == b else a - b + 1, "padding": 2 if a == b else 0, "stride": 1,
+              "enabled": True} for i, (a, b) in enumerate(zip(sizes, sizes[1:]))]
     path.write_text(json.dumps({
-        "input": [3, 32, 32], "input_node": 0, "output_node": nodes + 1, "activation": "relu", "output_readout": "mean",
-        "nodes": [{"id": i, "size": size} for i, size in enumerate(sizes)], "edges": edges}), encoding="utf-8")
+        "input": [3, 32, 32], "input_node": 0, "output_node": 1, "activation": "relu", "output_readout": "mean",
+        "nodes": [{"id": i, "size": size} for i, size in zip(ids, sizes)], "edges": edges}), encoding="utf-8")
     return path
 
 
