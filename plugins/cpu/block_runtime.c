@@ -101,8 +101,38 @@ hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan
     return status;
 }
 
+static hox_status prepare_training(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
+                                   const hox_prepare_options *options, hox_runner **runner,
+                                   hox_error *error) {
+    *runner = NULL;
+    cpu_capacity capacity;
+    HOX_TRY(cpu_check_prepare(lane, runtime->lane_count, HOX_PURPOSE_TRAIN, plan, options,
+                              &capacity, error));
+    void *block;
+    HOX_TRY(cpu_take_block(runtime->host, sizeof **runner, &block, error));
+    hox_runner *made = block;
+    *made = (hox_runner){.runtime = runtime, .capacity = capacity, .bytes = sizeof *made};
+    const hox_status status =
+        cpu_trainer_create(runtime->host, plan, capacity.images, &made->trainer, error);
+    if (status == HOX_OK)
+        *runner = made;
+    else
+        cpu_return_block(runtime->host, block, sizeof *made);
+    return status;
+}
+
+hox_status cpu_block_prepare_any(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
+                                 const hox_prepare_options *options, hox_runner **runner,
+                                 hox_error *error) {
+    return options->purpose == HOX_PURPOSE_TRAIN
+               ? prepare_training(runtime, lane, plan, options, runner, error)
+               : cpu_block_prepare(runtime, lane, plan, options, runner, error);
+}
+
 void cpu_block_release(hox_runner *runner) {
-    if (runner) cpu_return_block(runner->runtime->host, runner, runner->bytes);
+    if (!runner) return;
+    cpu_trainer_destroy(runner->trainer);
+    cpu_return_block(runner->runtime->host, runner, runner->bytes);
 }
 
 hox_status cpu_block_estimate(const hox_runtime *runtime, const hox_plan *plan, uint32_t precision,
@@ -132,4 +162,23 @@ void cpu_block_deliver(const hox_job *job, uint64_t block, const float logits[CP
     const uint64_t last = start + CPU_BLOCK < end ? start + CPU_BLOCK : end;
     for (uint64_t i = first; i < last; i++)
         job->logits[i - job->first] = logits[i - start];
+}
+
+// ---- training ----
+
+hox_status cpu_block_train_forward(hox_runner *runner, const hox_weights *weights,
+                                   const hox_samples *samples, const uint64_t *indices,
+                                   uint64_t count, float *logits, hox_error *error) {
+    HOX_TRY(cpu_check_training(&runner->capacity, weights, &samples->set, indices, count, error));
+    cpu_trainer_forward(runner->trainer, runner->runtime->kernels, weights->values, samples,
+                        indices, count, logits);
+    return HOX_OK;
+}
+
+hox_status cpu_block_train_backward(hox_runner *runner, const float *dlogits, float *gradient,
+                                    hox_error *error) {
+    if (runner->capacity.purpose != HOX_PURPOSE_TRAIN)
+        return hox_error_set(error, HOX_INVALID_ARGUMENT, "a runner that does not train");
+    cpu_trainer_backward(runner->trainer, runner->runtime->kernels, dlogits, gradient);
+    return HOX_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "cpu/program.h"
 #include "cpu/samples.h"
+#include "cpu/trainer.h"
 
 // A lane's memory, for the largest of its runners so far: maps in turn, those that are kept, and
 // room to sort an output map.
@@ -21,10 +22,12 @@ struct hox_runtime {
     cpu_lane lanes[];
 };
 
+// For inference a program, for training a trainer.
 struct hox_runner {
     hox_runtime *runtime;
     cpu_capacity capacity;
     cpu_program *program; // behind this struct, in its block
+    cpu_trainer *trainer;
     size_t bytes;
 };
 
@@ -43,7 +46,16 @@ hox_status cpu_block_samples_create(hox_runtime *runtime, uint64_t count, uint32
 hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
                              const hox_prepare_options *options, hox_runner **runner,
                              hox_error *error);
+// The same for training or inference, as options say.
+hox_status cpu_block_prepare_any(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
+                                 const hox_prepare_options *options, hox_runner **runner,
+                                 hox_error *error);
 void cpu_block_release(hox_runner *runner);
+hox_status cpu_block_train_forward(hox_runner *runner, const hox_weights *weights,
+                                   const hox_samples *samples, const uint64_t *indices,
+                                   uint64_t count, float *logits, hox_error *error);
+hox_status cpu_block_train_backward(hox_runner *runner, const float *dlogits, float *gradient,
+                                    hox_error *error);
 hox_status cpu_block_estimate(const hox_runtime *runtime, const hox_plan *plan, uint32_t precision,
                               hox_estimate *estimate, hox_error *error);
 

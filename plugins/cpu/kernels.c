@@ -71,10 +71,10 @@ INLINE vec logistic(vec x) {
     return SPLAT(1.0F) / (SPLAT(1.0F) + exponential(-x));
 }
 
-// x Phi(x), Phi the normal distribution, within 2.4e-6. Between -5 and 5 Phi(x) = 1/2 + x P(u) with
+// Phi, the normal distribution: x Phi(x) is within 2.4e-6. Between -5 and 5 it is 1/2 + x P(u) with
 // u = 2 x^2 / 25 - 1 and P the polynomial whose largest error in x Phi(x) is least; from there on
-// it is 0 and 1 (and what is no number stays so).
-INLINE vec gelu(vec x) {
+// it is 0 and 1.
+INLINE vec normal(vec x) {
     static const float coefficients[] = {-0.0010155132F, 0.00315924478F, -0.00407689856F,
                                          0.00518562738F, -0.0100052981F, 0.016859252F,
                                          -0.0236830115F, 0.0313709229F,  -0.0403835699F,
@@ -85,23 +85,54 @@ INLINE vec gelu(vec x) {
 #pragma GCC unroll 16
     for (size_t i = 1; i < sizeof coefficients / sizeof *coefficients; i++)
         p = p * u + SPLAT(coefficients[i]);
-    const vec phi = SPLAT(0.5F) + inner * p;
-    return x * larger(SPLAT(0.0F), smaller(SPLAT(1.0F), phi));
+    return larger(SPLAT(0.0F), smaller(SPLAT(1.0F), SPLAT(0.5F) + inner * p));
 }
 
-INLINE vec activate(uint32_t kind, vec x) {
+// x > 0 ? above : below
+INLINE vec by_sign(vec x, float above, float below) {
+    const ivec mask = x > SPLAT(0.0F);
+    return (vec)((mask & (ivec)SPLAT(above)) | (~mask & (ivec)SPLAT(below)));
+}
+
+// The value, and the derivative where slope is there.
+INLINE vec activate(uint32_t kind, vec x, vec *slope) {
+    const vec one = SPLAT(1.0F);
+    vec value, part;
     switch (kind) {
-        case HOX_ACTIVATION_LEAKY_RELU: return larger(x, SPLAT(0.01F) * x);
-        case HOX_ACTIVATION_TANH: return SPLAT(2.0F) * logistic(SPLAT(2.0F) * x) - SPLAT(1.0F);
-        case HOX_ACTIVATION_SIGMOID: return logistic(x);
-        case HOX_ACTIVATION_GELU: return gelu(x);
-        default: return x * logistic(x); // silu
+        case HOX_ACTIVATION_RELU:
+            if (slope) *slope = by_sign(x, 1.0F, 0.0F);
+            return larger(SPLAT(0.0F), x);
+        case HOX_ACTIVATION_LEAKY_RELU:
+            if (slope) *slope = by_sign(x, 1.0F, 0.01F);
+            return larger(x, SPLAT(0.01F) * x);
+        case HOX_ACTIVATION_TANH:
+            value = SPLAT(2.0F) * logistic(SPLAT(2.0F) * x) - one;
+            if (slope) *slope = one - value * value;
+            return value;
+        case HOX_ACTIVATION_SIGMOID:
+            value = logistic(x);
+            if (slope) *slope = value * (one - value);
+            return value;
+        case HOX_ACTIVATION_GELU:
+            part = normal(x);
+            if (slope) *slope = part + x * SPLAT(0.39894228F) * exponential(SPLAT(-0.5F) * x * x);
+            return x * part;
+        default: // silu
+            part = logistic(x);
+            value = x * part;
+            if (slope) *slope = part + value * (one - part);
+            return value;
     }
 }
 
 static void activate_row(uint32_t kind, float *row, size_t width) {
     for (size_t i = 0; i < width; i += CPU_BLOCK)
-        *(vec *)(row + i) = activate(kind, *(const vec *)(row + i));
+        *(vec *)(row + i) = activate(kind, *(const vec *)(row + i), NULL);
+}
+
+static void differentiate_row(uint32_t kind, float *row, float *slopes, size_t width) {
+    for (size_t i = 0; i < width; i += CPU_BLOCK)
+        *(vec *)(row + i) = activate(kind, *(const vec *)(row + i), (vec *)(slopes + i));
 }
 
 // A map in place.
@@ -131,21 +162,36 @@ typedef struct tile_place {
 typedef vec tile_sums[MOST_GROUP][MOST_TILE];  // [channel][pixel]
 typedef vec tile_pixels[MOST_TILE][MOST_TILE]; // [row][column modulo the tile's columns]
 
+// All images of a vector, in a fixed order.
+INLINE float sum_images(vec v) {
+    _Alignas(vec) float sums[LANES];
+    *(vec *)sums = v;
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int i = 0; i < width; i++)
+            sums[i] += sums[i + width];
+    return sums[0];
+}
+
 INLINE vec load(const float *from) {
     vec v = *(const vec *)from;
     KEEP(v);
     return v;
 }
 
+// A weight of the genome, or (each = 16) a pixel of a map.
+INLINE vec factor(const float *from, const size_t each) {
+    return each == 1 ? SPLAT(*from) : load(from);
+}
+
 // Tap t of a row of them. ring[r][(t + i) % columns] is what pixel i of row r meets; the last one
 // is loaded, from `pixel` on.
 INLINE void add_tap(tile_sums sum, tile_pixels ring, const float *pixel,
-                    const float *const *weights, size_t at, size_t down, const int t,
-                    const int group, const int rows, const int columns) {
+                    const float *const *weights, size_t at, const size_t each, size_t down,
+                    const int t, const int group, const int rows, const int columns) {
     vec w[MOST_GROUP];
 #pragma GCC unroll 4
     for (int o = 0; o < group; o++)
-        w[o] = SPLAT(weights[o][at]);
+        w[o] = factor(weights[o] + at, each);
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) {
         ring[r][(t + columns - 1) % columns] = load(pixel + r * down);
@@ -170,15 +216,15 @@ INLINE void fill_ring(tile_pixels ring, const float *pixel, size_t right, size_t
 // One row of taps at stride 1: what a tap reads the next one reads too, one pixel to the left, so
 // each pixel is loaded once and goes round.
 INLINE void add_taps(tile_sums sum, const float *pixel, const float *const *weights, size_t at,
-                     uint32_t left, size_t down, const int group, const int rows,
+                     const size_t each, uint32_t left, size_t down, const int group, const int rows,
                      const int columns) {
     tile_pixels ring;
     fill_ring(ring, pixel, CPU_BLOCK, down, rows, columns);
     pixel += (columns - 1) * CPU_BLOCK;
 #define TAP(t)                                                                                     \
     if ((t) < columns) {                                                                           \
-        add_tap(sum, ring, pixel + (t)*CPU_BLOCK, weights, at + (t), down, t, group, rows,         \
-                columns);                                                                          \
+        add_tap(sum, ring, pixel + (t)*CPU_BLOCK, weights, at + (t)*each, each, down, t, group,    \
+                rows, columns);                                                                    \
         if (left == (t) + 1) return;                                                               \
     }
     for (;;) {
@@ -191,7 +237,7 @@ INLINE void add_taps(tile_sums sum, const float *pixel, const float *const *weig
         TAP(6)
         TAP(7)
         left -= columns;
-        at += columns;
+        at += columns * each;
         pixel += columns * CPU_BLOCK;
     }
 #undef TAP
@@ -205,18 +251,19 @@ INLINE void add_few_taps(tile_sums sum, const float *pixel, const float *const *
     fill_ring(ring, pixel, CPU_BLOCK, down, rows, columns);
 #pragma GCC unroll 4
     for (int t = 0; t < taps; t++)
-        add_tap(sum, ring, pixel + (columns - 1 + t) * CPU_BLOCK, weights, at + t, down, t, group,
-                rows, columns);
+        add_tap(sum, ring, pixel + (columns - 1 + t) * CPU_BLOCK, weights, at + t, 1, down, t,
+                group, rows, columns);
 }
 
-// The same at any stride: every tap loads its own.
+// The same at any distance from pixel to pixel of a tap (right) and of a pixel from tap to tap
+// (step): every tap loads its own.
 INLINE void add_taps_apart(tile_sums sum, const float *pixel, const float *const *weights,
-                           size_t at, uint32_t left, size_t right, size_t down, const int group,
-                           const int rows, const int columns) {
-    for (; left > 0; left--, at++, pixel += CPU_BLOCK) {
+                           size_t at, const size_t each, uint32_t left, size_t step, size_t right,
+                           size_t down, const int group, const int rows, const int columns) {
+    for (; left > 0; left--, at += each, pixel += step) {
         tile_pixels ring;
         fill_ring(ring, pixel, right, down, rows, columns);
-        add_tap(sum, ring, pixel + (columns - 1) * right, weights, at, down, 0, group, rows,
+        add_tap(sum, ring, pixel + (columns - 1) * right, weights, at, each, down, 0, group, rows,
                 columns);
     }
 }
@@ -242,10 +289,10 @@ INLINE void add_edge(tile_sums sum, const cpu_edge *edge, const float *source, c
     else if (edge->stride_w == 1 && edge->kernel_w == 3)
         EACH_ROW(add_few_taps(sum, line, weights, at, down, 3, group, rows, columns))
     else if (edge->stride_w == 1)
-        EACH_ROW(add_taps(sum, line, weights, at, edge->kernel_w, down, group, rows, columns))
+        EACH_ROW(add_taps(sum, line, weights, at, 1, edge->kernel_w, down, group, rows, columns))
     else
-        EACH_ROW(add_taps_apart(sum, line, weights, at, edge->kernel_w, edge->stride_w * CPU_BLOCK,
-                                down, group, rows, columns))
+        EACH_ROW(add_taps_apart(sum, line, weights, at, 1, edge->kernel_w, CPU_BLOCK,
+                                edge->stride_w * CPU_BLOCK, down, group, rows, columns))
 #undef EACH_ROW
 }
 
@@ -342,6 +389,9 @@ static strip_function *const strips[MOST_GROUP + 1][MOST_TILE + 1][MOST_TILE + 1
 
 // ---- a node ----
 
+static const uint32_t most_pixels[] = {0, MOST_PIXELS_1, MOST_PIXELS_2, MOST_PIXELS_3,
+                                       MOST_PIXELS_4};
+
 // The first of the fewest and most even parts of `left`, each of at most `most`.
 static uint32_t part_size(uint32_t left, uint32_t most) {
     const uint32_t parts = (left + most - 1) / most;
@@ -369,8 +419,6 @@ static void add_biases(const cpu_node *node, const float *weights, float *bias) 
 }
 
 static void compute_group(const tile_place *p, uint32_t group, uint32_t first) {
-    static const uint32_t most_pixels[] = {0, MOST_PIXELS_1, MOST_PIXELS_2, MOST_PIXELS_3,
-                                           MOST_PIXELS_4};
     const uint32_t width = p->node->width, height = p->node->height, most = most_pixels[group];
     for (uint32_t x = 0, columns; x < width; x += columns) {
         columns = part_size(width - x, most);
@@ -396,4 +444,107 @@ static void compute(const cpu_node *node, const float *weights, const float *con
     }
 }
 
-const cpu_kernels CPU_KERNELS = {CPU_KERNELS_NAME, compute};
+// ---- derivatives ----
+
+static void differentiate(const cpu_node *node, uint32_t activation, float *map, float *slopes) {
+    const size_t width = (size_t)node->width * CPU_BLOCK;
+    for (uint32_t c = 0; c < node->channels; c++) {
+        float *row = map + node->offset + c * node->plane;
+        for (uint32_t y = 0; y < node->height; y++, row += node->row, slopes += width)
+            for (size_t part = 0; part < CPU_BLOCK; part += LANES)
+                differentiate_row(activation, row + part, slopes + part, width);
+    }
+}
+
+// An edge between what its source was and what the loss's derivatives by its target are.
+typedef struct correlation {
+    const cpu_edge *edge;
+    const float *source;
+    const cpu_node *target;
+    const float *derivatives;
+    float *gradient; // [Cout][Cin][kh][kw]
+} correlation;
+
+// Derivatives by rows x columns weights of `group` kernels: a tile whose pixels are the kernel's
+// and whose taps are the target's pixels.
+INLINE void correlate(const correlation *p, uint32_t first, uint32_t c, uint32_t ky, uint32_t kx,
+                      const int group, const int rows, const int columns) {
+    const cpu_edge *edge = p->edge;
+    const cpu_node *target = p->target;
+    const float *derivatives[MOST_GROUP] = {0};
+    tile_sums sum;
+#pragma GCC unroll 4
+    for (int o = 0; o < group; o++) {
+        derivatives[o] = p->derivatives + target->offset + (first + o) * target->plane;
+#pragma GCC unroll 8
+        for (int i = 0; i < rows * columns; i++)
+            sum[o][i] = SPLAT(0.0F);
+    }
+    const float *source =
+        p->source + edge->offset + c * edge->plane + ky * edge->row + (size_t)kx * CPU_BLOCK;
+    for (size_t part = 0; part < CPU_BLOCK; part += LANES) {
+        const float *line = source + part;
+        size_t at = part;
+        for (uint32_t y = 0; y < target->height; y++) {
+            if (edge->stride_w == 1)
+                add_taps(sum, line, derivatives, at, CPU_BLOCK, target->width, edge->row, group,
+                         rows, columns);
+            else
+                add_taps_apart(sum, line, derivatives, at, CPU_BLOCK, target->width,
+                               edge->stride_w * CPU_BLOCK, CPU_BLOCK, edge->row, group, rows,
+                               columns);
+            line += edge->stride_h * edge->row;
+            at += target->row;
+        }
+    }
+    float *gradient =
+        p->gradient +
+        (((size_t)first * edge->channels + c) * edge->kernel_h + ky) * edge->kernel_w + kx;
+#pragma GCC unroll 4
+    for (int o = 0; o < group; o++) {
+#pragma GCC unroll 8
+        for (int i = 0; i < rows * columns; i++)
+            gradient[(size_t)(i / columns) * edge->kernel_w + i % columns] += sum_images(sum[o][i]);
+        gradient += (size_t)edge->channels * edge->kernel_h * edge->kernel_w;
+    }
+}
+
+// Tiles of the kernels from ky to end, of every input channel.
+typedef void correlate_function(const correlation *p, uint32_t first, uint32_t ky, uint32_t end,
+                                uint32_t kx);
+
+#define CORRELATE(group, rows, columns)                                                            \
+    static void correlate_##group##_##rows##_##columns(const correlation *p, uint32_t first,       \
+                                                       uint32_t ky, uint32_t end, uint32_t kx) {   \
+        if ((rows) * (columns) <= MOST_PIXELS_##group)                                             \
+            for (uint32_t c = 0; c < p->edge->channels; c++)                                       \
+                for (uint32_t y = ky; y < end; y += (rows))                                        \
+                    correlate(p, first, c, y, kx, group, rows, columns);                           \
+    }
+#define CORRELATE_ENTRY(g, r, c) [g][r][c] = correlate_##g##_##r##_##c,
+EACH_SHAPE(CORRELATE, 1)
+EACH_SHAPE(CORRELATE, 2)
+EACH_SHAPE(CORRELATE, 3)
+EACH_SHAPE(CORRELATE, 4)
+static correlate_function *const correlates[MOST_GROUP + 1][MOST_TILE + 1][MOST_TILE + 1] = {
+    EACH_SHAPE(CORRELATE_ENTRY, 1) EACH_SHAPE(CORRELATE_ENTRY, 2) EACH_SHAPE(CORRELATE_ENTRY, 3)
+        EACH_SHAPE(CORRELATE_ENTRY, 4)};
+
+static void gradient(const cpu_edge *edge, const float *source, const cpu_node *target,
+                     const float *derivatives, float *sums) {
+    const correlation p = {edge, source, target, derivatives, sums};
+    const uint32_t width = edge->kernel_w, height = edge->kernel_h;
+    for (uint32_t first = 0, group; first < target->channels; first += group) {
+        group = group_size(target->channels - first);
+        for (uint32_t x = 0, columns; x < width; x += columns) {
+            columns = part_size(width - x, most_pixels[group]);
+            const uint32_t rows =
+                columns < width ? 1 : part_size(height, most_pixels[group] / columns);
+            const uint32_t rest = height % rows;
+            correlates[group][rows][columns](&p, first, 0, height - rest, x);
+            if (rest > 0) correlates[group][rest][columns](&p, first, height - rest, height, x);
+        }
+    }
+}
+
+const cpu_kernels CPU_KERNELS = {CPU_KERNELS_NAME, compute, differentiate, gradient};

@@ -41,6 +41,13 @@ typedef struct cpu_kernels {
     // margins.
     void (*compute)(const cpu_node *node, const float *weights, const float *const *maps,
                     float *target);
+    // The activation of a map in place, and its derivatives: slopes[channel][row][column][16].
+    void (*differentiate)(const cpu_node *node, uint32_t activation, float *map, float *slopes);
+    // Adds the derivatives by an edge's weights, summed over a block, to sums[Cout][Cin][kh][kw].
+    // source: the map of its source; derivatives: those by its target, a map laid out as target
+    // says.
+    void (*gradient)(const cpu_edge *edge, const float *source, const cpu_node *target,
+                     const float *derivatives, float *sums);
 } cpu_kernels;
 
 // All that are built for this kind of processor, the fastest first, and whether it has each.

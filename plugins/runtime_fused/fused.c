@@ -20,7 +20,7 @@ static hox_status fused_open(const hox_host *host, uint32_t device, uint32_t lan
 static void fused_caps(const hox_runtime *runtime, hox_runtime_caps *caps) {
     (void)runtime;
     cpu_caps(caps);
-    caps->flags |= HOX_RUNTIME_SHARES_VALUES;
+    caps->flags |= HOX_RUNTIME_SHARES_VALUES | HOX_RUNTIME_TRAINS;
     caps->batch_multiple = CPU_BLOCK;
     caps->max_group = MOST_JOBS;
 }
@@ -100,10 +100,12 @@ static const hox_runtime_api api = {
     .samples_create = cpu_block_samples_create,
     .samples_write = cpu_samples_write,
     .samples_destroy = cpu_samples_destroy,
-    .prepare = cpu_block_prepare,
+    .prepare = cpu_block_prepare_any,
     .release = cpu_block_release,
     .evaluate = fused_evaluate,
     .estimate = cpu_block_estimate,
+    .train_forward = cpu_block_train_forward,
+    .train_backward = cpu_block_train_backward,
 };
 
 HOX_RUNTIME_PLUGIN(&api, .name = "fused", .version = "1.0.0", .licence = "Apache-2.0",

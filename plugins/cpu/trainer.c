@@ -1,0 +1,407 @@
+#include "cpu/trainer.h"
+
+#include "cpu/block_runtime.h"
+#include "cpu/float_mode.h"
+#include "cpu/memory.h"
+#include "cpu/readout.h"
+
+#include <string.h>
+
+// What stands on both sides of an edge when derivatives pass it.
+typedef struct trainer_edge {
+    uint32_t target; // node
+    uint32_t padding_h, padding_w;
+    cpu_node spread; // derivatives by the target, as far apart as the stride; size 0 at stride 1
+    size_t spread_place; // floats, in values
+    size_t turned;       // place of the turned kernel among the turned ones
+} trainer_edge;
+
+typedef struct trainer_node {
+    uint32_t activation;
+    size_t map, slopes;   // floats into what is kept of a block
+    cpu_node derivatives; // layout of those by this node; its edges lead to its readers
+    size_t place;         // of that map, in values
+} trainer_node;
+
+struct cpu_trainer {
+    const hox_host *host;
+    size_t bytes;         // of this block: the struct, its arrays and the program
+    cpu_program *program; // the forward pass; its nodes compute sums, activations come after
+    trainer_node *nodes;
+    trainer_edge *edges;
+    cpu_edge *readers;  // turned edges, by source
+    const float **maps; // where an edge finds what it reads: nodes, then edges that spread
+    size_t capacity;    // blocks
+    size_t kept_size;   // floats kept of a block
+    size_t output_size; // of an image
+
+    float *values; // one block of its own
+    size_t value_count;
+    float *kept;          // [block][kept_size]
+    float *turned;        // kernels
+    float *scratch;       // 3 output maps of an image
+    const float *weights; // of the forward before
+    uint64_t count;       // images of the forward before
+};
+
+// ---- layout ----
+
+static uint32_t larger(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
+static uint32_t above(uint32_t a, uint32_t b) {
+    return a > b ? a - b : 0;
+}
+
+static void lay_out(cpu_node *n) {
+    n->row = ((size_t)n->width + 2 * n->margin_w) * CPU_BLOCK;
+    n->plane = ((size_t)n->height + 2 * n->margin_h) * n->row;
+    n->offset = n->margin_h * n->row + (size_t)n->margin_w * CPU_BLOCK;
+    n->size = n->channels * n->plane;
+}
+
+// Zeros that reading the derivatives the other way round meets before and after them.
+static uint32_t margin(uint32_t kernel, uint32_t padding, uint32_t source, uint32_t target) {
+    return larger(above(kernel - 1, padding), above(source - 1 + padding, target - 1));
+}
+
+static int is_spread(const cpu_edge *edge) {
+    return edge->stride_h > 1 || edge->stride_w > 1;
+}
+
+static void describe_edge(cpu_trainer *t, const hox_plan *plan, uint32_t e, uint32_t target) {
+    const cpu_edge *edge = &t->program->edges[e];
+    const cpu_node *source = &t->program->nodes[edge->source];
+    trainer_edge *own = &t->edges[e];
+    *own = (trainer_edge){.target = target,
+                          .padding_h = plan->edge_padding_h[e],
+                          .padding_w = plan->edge_padding_w[e],
+                          .spread = t->program->nodes[target]};
+    cpu_node *spread = is_spread(edge) ? &own->spread : &t->nodes[target].derivatives;
+    const uint32_t height = (own->spread.height - 1) * edge->stride_h + 1;
+    const uint32_t width = (own->spread.width - 1) * edge->stride_w + 1;
+    spread->height = height, spread->width = width;
+    spread->margin_h = larger(is_spread(edge) ? 0 : spread->margin_h,
+                              margin(edge->kernel_h, own->padding_h, source->height, height));
+    spread->margin_w = larger(is_spread(edge) ? 0 : spread->margin_w,
+                              margin(edge->kernel_w, own->padding_w, source->width, width));
+    if (is_spread(edge))
+        lay_out(spread);
+    else
+        own->spread.size = 0;
+}
+
+static void describe_node(cpu_trainer *t, uint32_t i) {
+    cpu_node *node = &t->program->nodes[i];
+    t->nodes[i] = (trainer_node){.activation = node->activation, .derivatives = *node};
+    cpu_node *derivatives = &t->nodes[i].derivatives;
+    derivatives->margin_h = derivatives->margin_w = 0;
+    derivatives->edge_count = 0;
+    derivatives->activation = node->activation = HOX_ACTIVATION_IDENTITY;
+}
+
+// The turned edge: it reads the derivatives by its target.
+static void turn_edge(cpu_trainer *t, uint32_t e, cpu_edge *reader) {
+    const cpu_edge *edge = &t->program->edges[e];
+    const trainer_edge *own = &t->edges[e];
+    const cpu_node *from = is_spread(edge) ? &own->spread : &t->nodes[own->target].derivatives;
+    const ptrdiff_t rows = (ptrdiff_t)own->padding_h - (ptrdiff_t)(edge->kernel_h - 1);
+    const ptrdiff_t columns = (ptrdiff_t)own->padding_w - (ptrdiff_t)(edge->kernel_w - 1);
+    *reader = (cpu_edge){
+        .source = is_spread(edge) ? t->program->node_count + e : own->target,
+        .channels = from->channels,
+        .kernel_h = edge->kernel_h,
+        .kernel_w = edge->kernel_w,
+        .stride_h = 1,
+        .stride_w = 1,
+        .offset =
+            (size_t)((ptrdiff_t)from->offset + rows * (ptrdiff_t)from->row + columns * CPU_BLOCK),
+        .row = from->row,
+        .plane = from->plane,
+        .weights = own->turned,
+    };
+}
+
+static size_t kernel_size(const cpu_trainer *t, uint32_t e) {
+    const cpu_edge *edge = &t->program->edges[e];
+    return (size_t)t->program->nodes[t->edges[e].target].channels * edge->channels *
+           edge->kernel_h * edge->kernel_w;
+}
+
+// Readers of a node, in the order of edges; the image has none that matter.
+static void collect_readers(cpu_trainer *t) {
+    cpu_edge *next = t->readers;
+    for (uint32_t i = 1; i < t->program->node_count; i++) {
+        cpu_node *derivatives = &t->nodes[i].derivatives;
+        derivatives->edges = next;
+        for (uint32_t e = 0; e < t->program->edge_count; e++)
+            if (t->program->edges[e].source == i) turn_edge(t, e, next++);
+        derivatives->edge_count = (uint32_t)(next - derivatives->edges);
+    }
+}
+
+// ---- places ----
+
+static size_t take(size_t *end, size_t size) {
+    const size_t place = *end;
+    *end = cpu_plus(place, size);
+    return place;
+}
+
+static size_t dense_size(const cpu_node *n) {
+    return (size_t)n->channels * n->height * n->width * CPU_BLOCK;
+}
+
+static void place_kept(cpu_trainer *t) {
+    size_t end = 0;
+    for (uint32_t i = 0; i < t->program->node_count; i++) {
+        trainer_node *n = &t->nodes[i];
+        n->map = take(&end, t->program->nodes[i].size);
+        if (n->activation != HOX_ACTIVATION_IDENTITY)
+            n->slopes = take(&end, dense_size(&t->program->nodes[i]));
+    }
+    t->kept_size = end;
+}
+
+// All but what is kept; returns the floats.
+static size_t place_values(cpu_trainer *t) {
+    size_t end = 0, turned = 0;
+    for (uint32_t i = 1; i < t->program->node_count; i++) {
+        lay_out(&t->nodes[i].derivatives);
+        t->nodes[i].place = take(&end, t->nodes[i].derivatives.size);
+    }
+    for (uint32_t e = 0; e < t->program->edge_count; e++) {
+        t->edges[e].spread_place = take(&end, t->edges[e].spread.size);
+        t->edges[e].turned = take(&turned, kernel_size(t, e) + t->program->edges[e].channels);
+    }
+    return cpu_plus(end, (turned + CPU_BLOCK - 1) / CPU_BLOCK * CPU_BLOCK);
+}
+
+static size_t struct_bytes(const hox_plan *plan) {
+    const size_t nodes = plan->node_count, edges = plan->edge_count;
+    return sizeof(cpu_trainer) + nodes * (sizeof(trainer_node) + sizeof(float *)) +
+           edges * (sizeof(trainer_edge) + sizeof(cpu_edge) + sizeof(float *));
+}
+
+static void fill(cpu_trainer *t, const hox_plan *plan) {
+    t->nodes = (trainer_node *)(t + 1);
+    t->edges = (trainer_edge *)(t->nodes + plan->node_count);
+    t->readers = (cpu_edge *)(t->edges + plan->edge_count);
+    t->maps = (const float **)(t->readers + plan->edge_count);
+    t->program = cpu_program_make((char *)t + struct_bytes(plan), plan);
+    for (uint32_t i = 0; i < plan->node_count; i++)
+        describe_node(t, i);
+    for (uint32_t i = 1; i < plan->node_count; i++)
+        for (uint32_t e = plan->node_edge_begin[i]; e < plan->node_edge_begin[i + 1]; e++)
+            describe_edge(t, plan, e, i);
+    t->output_size = dense_size(&t->program->nodes[plan->node_count - 1]) / CPU_BLOCK;
+    place_kept(t);
+}
+
+// Everything is 0 at first, and margins stay so.
+static hox_status take_values(cpu_trainer *t, hox_error *error) {
+    const size_t values = place_values(t);
+    collect_readers(t);
+    t->value_count = cpu_plus(cpu_plus(values, cpu_times(3, t->output_size)),
+                              cpu_times(t->capacity, t->kept_size));
+    void *block;
+    HOX_TRY(cpu_take_block(t->host, cpu_times(t->value_count, sizeof(float)), &block, error));
+    t->values = block;
+    memset(t->values, 0, t->value_count * sizeof *t->values);
+    t->kept = t->values + values;
+    t->scratch = t->kept + t->capacity * t->kept_size;
+    for (uint32_t i = 1; i < t->program->node_count; i++)
+        t->maps[i] = t->values + t->nodes[i].place;
+    for (uint32_t e = 0; e < t->program->edge_count; e++)
+        t->maps[t->program->node_count + e] = t->values + t->edges[e].spread_place;
+    const size_t last = t->program->edge_count - 1;
+    t->turned = t->values + t->edges[last].spread_place + t->edges[last].spread.size;
+    return HOX_OK;
+}
+
+hox_status cpu_trainer_create(const hox_host *host, const hox_plan *plan, uint32_t capacity,
+                              cpu_trainer **trainer, hox_error *error) {
+    *trainer = NULL;
+    const size_t bytes = cpu_plus(struct_bytes(plan), cpu_program_bytes(plan));
+    void *block;
+    HOX_TRY(cpu_take_block(host, bytes, &block, error));
+    cpu_trainer *t = block;
+    memset(t, 0, bytes);
+    *t = (cpu_trainer){
+        .host = host, .bytes = bytes, .capacity = ((size_t)capacity + CPU_BLOCK - 1) / CPU_BLOCK};
+    fill(t, plan);
+    const hox_status status = take_values(t, error);
+    if (status == HOX_OK)
+        *trainer = t;
+    else
+        cpu_return_block(host, t, bytes);
+    return status;
+}
+
+void cpu_trainer_destroy(cpu_trainer *t) {
+    if (!t) return;
+    cpu_return_block(t->host, t->values, t->value_count * sizeof *t->values);
+    cpu_return_block(t->host, t, t->bytes);
+}
+
+// ---- forward ----
+
+// Up to 16 images side by side; those that are not there are 0.
+static void gather(const cpu_node *input, const hox_samples *samples, const uint64_t *indices,
+                   size_t count, float *map) {
+    const float *from[CPU_BLOCK];
+    for (size_t i = 0; i < count; i++)
+        from[i] = cpu_samples_block(samples, indices[i] / CPU_BLOCK) + indices[i] % CPU_BLOCK;
+    size_t pixel = 0;
+    for (uint32_t c = 0; c < input->channels; c++)
+        for (uint32_t y = 0; y < input->height; y++) {
+            float *row = map + input->offset + c * input->plane + y * input->row;
+            for (uint32_t x = 0; x < input->width; x++, row += CPU_BLOCK, pixel += CPU_BLOCK)
+                for (size_t i = 0; i < CPU_BLOCK; i++)
+                    row[i] = i < count ? from[i][pixel] : 0.0F;
+        }
+}
+
+static void run_forward(cpu_trainer *t, const cpu_kernels *kernels, float *kept) {
+    const cpu_program *p = t->program;
+    for (uint32_t i = 0; i < p->node_count; i++)
+        p->maps[i] = kept + t->nodes[i].map;
+    for (uint32_t i = 1; i < p->node_count; i++) {
+        const trainer_node *n = &t->nodes[i];
+        kernels->compute(&p->nodes[i], t->weights, p->maps, kept + n->map);
+        if (n->activation != HOX_ACTIVATION_IDENTITY)
+            kernels->differentiate(&p->nodes[i], n->activation, kept + n->map, kept + n->slopes);
+    }
+}
+
+static size_t block_images(const cpu_trainer *t, uint64_t first) {
+    return t->count - first < CPU_BLOCK ? (size_t)(t->count - first) : CPU_BLOCK;
+}
+
+void cpu_trainer_forward(cpu_trainer *t, const cpu_kernels *kernels, const float *weights,
+                         const hox_samples *samples, const uint64_t *indices, uint64_t count,
+                         float *logits) {
+    const cpu_program *p = t->program;
+    const cpu_node *output = &p->nodes[p->node_count - 1];
+    t->weights = weights;
+    t->count = count;
+    const uint32_t mode = float_mode_flush();
+    for (uint64_t first = 0; first < count; first += CPU_BLOCK) {
+        float *kept = t->kept + first / CPU_BLOCK * t->kept_size, own[CPU_BLOCK];
+        gather(&p->nodes[0], samples, indices + first, block_images(t, first), kept);
+        run_forward(t, kernels, kept);
+        cpu_block_read_out(p->readout, output, p->maps[p->node_count - 1], t->scratch, own);
+        memcpy(logits + first, own, block_images(t, first) * sizeof *own);
+    }
+    float_mode_restore(mode);
+}
+
+// ---- backward ----
+
+// [Cout][Cin][kh][kw] to [Cin][Cout], rows and columns from the end; behind each stand no biases.
+static void turn_kernel(const cpu_trainer *t, uint32_t e) {
+    const cpu_edge *edge = &t->program->edges[e];
+    const uint32_t targets = t->program->nodes[t->edges[e].target].channels;
+    const size_t taps = (size_t)edge->kernel_h * edge->kernel_w;
+    const float *from = t->weights + edge->weights;
+    float *to = t->turned + t->edges[e].turned;
+    for (uint32_t ci = 0; ci < edge->channels; ci++)
+        for (uint32_t co = 0; co < targets; co++, to += taps)
+            for (size_t i = 0; i < taps; i++)
+                to[i] = from[((size_t)co * edge->channels + ci) * taps + taps - 1 - i];
+}
+
+// The derivatives by the output's map.
+static void start_backward(const cpu_trainer *t, const float *kept, const float *dlogits,
+                           size_t count) {
+    const cpu_program *p = t->program;
+    const trainer_node *last = &t->nodes[p->node_count - 1];
+    const float *map = kept + last->map;
+    float *to = t->values + last->place, *image = t->scratch, *derivatives = image + t->output_size,
+          *sorted = derivatives + t->output_size;
+    memset(to, 0, last->derivatives.size * sizeof *to);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < t->output_size; k++)
+            image[k] = map[k * CPU_BLOCK + i];
+        readout_gradient(p->readout, image, t->output_size, dlogits[i], derivatives, sorted);
+        for (size_t k = 0; k < t->output_size; k++)
+            to[k * CPU_BLOCK + i] = derivatives[k];
+    }
+}
+
+// Through the activation, in place; and their sum for each channel is what a bias gets.
+static void pass_activation(const cpu_trainer *t, uint32_t i, const float *kept,
+                            float sums[CPU_MOST_CHANNELS]) {
+    const trainer_node *n = &t->nodes[i];
+    const cpu_node *d = &n->derivatives;
+    const float *slopes = n->activation == HOX_ACTIVATION_IDENTITY ? NULL : kept + n->slopes;
+    const size_t width = (size_t)d->width * CPU_BLOCK;
+    for (uint32_t c = 0; c < d->channels; c++) {
+        float *row = t->values + n->place + d->offset + c * d->plane, sum[CPU_BLOCK] = {0};
+        for (uint32_t y = 0; y < d->height; y++, row += d->row) {
+            for (size_t x = 0; slopes && x < width; x++)
+                row[x] *= slopes[x];
+            for (size_t x = 0; x < width; x += CPU_BLOCK)
+                for (size_t k = 0; k < CPU_BLOCK; k++)
+                    sum[k] += row[x + k];
+            if (slopes) slopes += width;
+        }
+        sums[c] = 0.0F;
+        for (size_t k = 0; k < CPU_BLOCK; k++)
+            sums[c] += sum[k];
+    }
+}
+
+// The derivatives by an edge's target, a stride apart.
+static void spread(const cpu_trainer *t, uint32_t e) {
+    const cpu_edge *edge = &t->program->edges[e];
+    const trainer_edge *own = &t->edges[e];
+    const cpu_node *from = &t->nodes[own->target].derivatives, *to = &own->spread;
+    const float *map = t->values + t->nodes[own->target].place;
+    float *target = t->values + own->spread_place;
+    for (uint32_t c = 0; c < from->channels; c++)
+        for (uint32_t y = 0; y < from->height; y++)
+            for (uint32_t x = 0; x < from->width; x++)
+                memcpy(target + to->offset + c * to->plane + y * edge->stride_h * to->row +
+                           (size_t)x * edge->stride_w * CPU_BLOCK,
+                       map + from->offset + c * from->plane + y * from->row + (size_t)x * CPU_BLOCK,
+                       CPU_BLOCK * sizeof *map);
+}
+
+static void pass_edges(const cpu_trainer *t, const cpu_kernels *kernels, uint32_t i,
+                       const float *kept, const float *sums, float *gradient) {
+    const cpu_program *p = t->program;
+    const cpu_node *node = &p->nodes[i];
+    for (const cpu_edge *edge = node->edges; edge < node->edges + node->edge_count; edge++) {
+        const uint32_t e = (uint32_t)(edge - p->edges);
+        kernels->gradient(edge, kept + t->nodes[edge->source].map, &t->nodes[i].derivatives,
+                          t->values + t->nodes[i].place, gradient + edge->weights);
+        float *biases = gradient + edge->weights + kernel_size(t, e);
+        for (uint32_t c = 0; c < node->channels; c++)
+            biases[c] += sums[c];
+        if (is_spread(edge) && edge->source > 0) spread(t, e);
+    }
+}
+
+void cpu_trainer_backward(cpu_trainer *t, const cpu_kernels *kernels, const float *dlogits,
+                          float *gradient) {
+    if (t->count == 0) return; // nothing went forward
+    const uint32_t mode = float_mode_flush();
+    const uint32_t last = t->program->node_count - 1;
+    for (uint32_t e = 0; e < t->program->edge_count; e++)
+        turn_kernel(t, e);
+    for (uint64_t first = 0; first < t->count; first += CPU_BLOCK) {
+        const float *kept = t->kept + first / CPU_BLOCK * t->kept_size;
+        float sums[CPU_MOST_CHANNELS];
+        start_backward(t, kept, dlogits + first, block_images(t, first));
+        for (uint32_t i = last; i > 0; i--) {
+            const trainer_node *n = &t->nodes[i];
+            if (i < last)
+                kernels->compute(&n->derivatives, t->turned, t->maps, t->values + n->place);
+            pass_activation(t, i, kept, sums);
+            pass_edges(t, kernels, i, kept, sums, gradient);
+        }
+    }
+    float_mode_restore(mode);
+}
