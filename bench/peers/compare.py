@@ -39,7 +39,11 @@ class Topology:
             inside, outside, side = self.channels[edge["from"]], self.channels[edge["to"]], edge["kernel"]
             scale = (2 / (inside * side * side)) ** 0.5 * (edge.get("scale") or 1)
             self.weights[place] = (draw.standard_normal((outside, inside, side, side)) * scale).astype(numpy.float32)
-            self.flop += 2 * inside * outside * side * side * self.size[edge["to"]] ** 2
+            self.flop += self.edge_flop(edge)
+
+    def edge_flop(self, edge):
+        inside, outside = self.channels[edge["from"]], self.channels[edge["to"]]
+        return 2 * inside * outside * edge["kernel"] ** 2 * self.size[edge["to"]] ** 2
 
     @staticmethod
     def reach(start, arrows):
@@ -83,7 +87,7 @@ def images(count, size):
     return (bits.astype(numpy.float32) / numpy.float32(8388608) - numpy.float32(1)).reshape(count, *size)
 
 
-def torch_model(topology):
+def torch_model(topology, has_bias=False):
     import torch
     from torch.nn import functional
     act = {None: lambda x: x, "none": lambda x: x, "linear": lambda x: x, "identity": lambda x: x, "gelu": functional.gelu,
@@ -94,6 +98,7 @@ def torch_model(topology):
         def __init__(self):
             super().__init__()
             self.kernels = torch.nn.ParameterList(torch.tensor(topology.weights[p]) for p, _ in topology.edges)
+            self.biases = torch.nn.ParameterList(torch.zeros(topology.channels[e["to"]]) for _, e in topology.edges if has_bias)
 
         def forward(self, x):
             maps = {topology.input: x}
@@ -104,8 +109,8 @@ def torch_model(topology):
                 for index, (_, edge) in enumerate(topology.edges):
                     if edge["to"] != node:
                         continue
-                    part = functional.conv2d(maps[edge["from"]], self.kernels[index], stride=edge["stride"],
-                                             padding=edge["padding"])
+                    part = functional.conv2d(maps[edge["from"]], self.kernels[index], self.biases[index] if has_bias else None,
+                                             stride=edge["stride"], padding=edge["padding"])
                     total = part if total is None else total + part
                 maps[node] = total if node == topology.output else act(total)
             return maps[topology.output].flatten(1)
@@ -203,4 +208,5 @@ def main():
                 compare(hox, Topology(path), batch, threads, folder)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -179,6 +179,6 @@ hox_status cpu_block_train_backward(hox_runner *runner, const float *dlogits, fl
                                     hox_error *error) {
     if (runner->capacity.purpose != HOX_PURPOSE_TRAIN)
         return hox_error_set(error, HOX_INVALID_ARGUMENT, "a runner that does not train");
-    cpu_trainer_backward(runner->trainer, runner->runtime->kernels, dlogits, gradient);
-    return HOX_OK;
+    return cpu_trainer_backward(runner->trainer, runner->runtime->kernels, dlogits, gradient,
+                                error);
 }

@@ -16,17 +16,12 @@ typedef int32_t ivec __attribute__((vector_size(LANES * sizeof(float))));
 
 // KEEP: in a register from here on; folded into its uses a load is done once for each of them.
 // smaller, larger: of a limit and x; x where it is not a number.
-// MOST_PIXELS_n: of a tile of n channels: sums, pixels and a weight for each channel fill the
-// registers.
 #if LANES == 16
 #define KEEP(v)           __asm__("" : "+v"(v))
 #define SPLAT(x)          ((vec){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x})
 #define smaller(limit, x) _mm512_min_ps(limit, x)
 #define larger(limit, x)  _mm512_max_ps(limit, x)
-enum { MOST_PIXELS_1 = 8, MOST_PIXELS_2 = 8, MOST_PIXELS_3 = 7, MOST_PIXELS_4 = 5 };
-#else
-enum { MOST_PIXELS_1 = 6, MOST_PIXELS_2 = 4, MOST_PIXELS_3 = 3, MOST_PIXELS_4 = 0 };
-#if LANES == 8
+#elif LANES == 8
 #define KEEP(v)           __asm__("" : "+x"(v))
 #define SPLAT(x)          ((vec){x, x, x, x, x, x, x, x})
 #define smaller(limit, x) _mm256_min_ps(limit, x)
@@ -37,6 +32,14 @@ enum { MOST_PIXELS_1 = 6, MOST_PIXELS_2 = 4, MOST_PIXELS_3 = 3, MOST_PIXELS_4 = 
 #define smaller(limit, x) choose((x) > (limit), limit, x)
 #define larger(limit, x)  choose((x) < (limit), limit, x)
 #endif
+
+// Pixels of a tile of n channels: sums, pixels and a weight for each channel fill the registers.
+#if defined(SMALL_TILES) // builds that compile slowly
+enum { MOST_PIXELS_1 = 4, MOST_PIXELS_2 = 2, MOST_PIXELS_3 = 3, MOST_PIXELS_4 = 2 };
+#elif LANES == 16
+enum { MOST_PIXELS_1 = 8, MOST_PIXELS_2 = 8, MOST_PIXELS_3 = 7, MOST_PIXELS_4 = 5 };
+#else
+enum { MOST_PIXELS_1 = 6, MOST_PIXELS_2 = 4, MOST_PIXELS_3 = 3, MOST_PIXELS_4 = 0 };
 #endif
 
 // ---- activations ----
@@ -268,58 +271,84 @@ INLINE void add_taps_apart(tile_sums sum, const float *pixel, const float *const
     }
 }
 
+// Taps of an edge that meet more than padding, somewhere in a tile.
+typedef struct tap_range {
+    uint32_t y, x, rows, columns; // the first one, and how many; 0 where there are none
+} tap_range;
+
+// Along one axis: count pixels of the target from first on.
+INLINE uint32_t clip_taps(uint32_t kernel, uint32_t stride, int32_t padding, uint32_t size,
+                          uint32_t first, uint32_t count, uint32_t *begin) {
+    const int64_t nearest = padding - (int64_t)(first + count - 1) * stride;
+    const int64_t end = padding - (int64_t)first * stride + size;
+    const int64_t last = end < kernel ? end : kernel;
+    *begin = nearest > 0 ? (uint32_t)nearest : 0;
+    return last > *begin ? (uint32_t)last - *begin : 0;
+}
+
+INLINE tap_range find_taps(const cpu_edge *e, uint32_t y, uint32_t x, uint32_t rows,
+                           uint32_t columns) {
+    tap_range r = {0, 0, e->kernel_h, e->kernel_w};
+    if (e->padding_h > 0)
+        r.rows = clip_taps(e->kernel_h, e->stride_h, e->padding_h, e->height, y, rows, &r.y);
+    if (e->padding_w > 0)
+        r.columns = clip_taps(e->kernel_w, e->stride_w, e->padding_w, e->width, x, columns, &r.x);
+    return r;
+}
+
+// source, weight: of the first tap in range, at the tile's first pixel and channel.
 INLINE void add_edge(tile_sums sum, const cpu_edge *edge, const float *source, const float *weight,
-                     const int group, const int rows, const int columns) {
-    const size_t filter = (size_t)edge->channels * edge->kernel_h * edge->kernel_w;
+                     tap_range taps, const int group, const int rows, const int columns) {
+    const size_t plane = (size_t)edge->kernel_h * edge->kernel_w, filter = edge->channels * plane;
     const size_t down = edge->stride_h * edge->row;
     const float *weights[MOST_GROUP] = {0};
 #pragma GCC unroll 4
     for (int o = 0; o < group; o++)
         weights[o] = weight + o * filter;
 #define EACH_ROW(add)                                                                              \
-    for (size_t at = 0; at < filter; source += edge->plane) {                                      \
+    for (size_t begin = 0; begin < filter; begin += plane, source += edge->plane) {                \
         const float *line = source;                                                                \
-        for (uint32_t ky = edge->kernel_h; ky > 0; ky--, line += edge->row, at += edge->kernel_w)  \
+        size_t at = begin;                                                                         \
+        for (uint32_t ky = taps.rows; ky > 0; ky--, line += edge->row, at += edge->kernel_w)       \
             add;                                                                                   \
     }
-    if (edge->stride_w == 1 && edge->kernel_w == 1)
-        EACH_ROW(add_few_taps(sum, line, weights, at, down, 1, group, rows, columns))
-    else if (edge->stride_w == 1 && edge->kernel_w == 2)
-        EACH_ROW(add_few_taps(sum, line, weights, at, down, 2, group, rows, columns))
-    else if (edge->stride_w == 1 && edge->kernel_w == 3)
-        EACH_ROW(add_few_taps(sum, line, weights, at, down, 3, group, rows, columns))
-    else if (edge->stride_w == 1)
-        EACH_ROW(add_taps(sum, line, weights, at, 1, edge->kernel_w, down, group, rows, columns))
-    else
-        EACH_ROW(add_taps_apart(sum, line, weights, at, 1, edge->kernel_w, CPU_BLOCK,
+    if (edge->stride_w > 1)
+        EACH_ROW(add_taps_apart(sum, line, weights, at, 1, taps.columns, CPU_BLOCK,
                                 edge->stride_w * CPU_BLOCK, down, group, rows, columns))
+    else if (taps.columns == 1)
+        EACH_ROW(add_few_taps(sum, line, weights, at, down, 1, group, rows, columns))
+    else if (taps.columns == 2)
+        EACH_ROW(add_few_taps(sum, line, weights, at, down, 2, group, rows, columns))
+    else if (taps.columns == 3)
+        EACH_ROW(add_few_taps(sum, line, weights, at, down, 3, group, rows, columns))
+    else if (taps.columns > 3)
+        EACH_ROW(add_taps(sum, line, weights, at, 1, taps.columns, down, group, rows, columns))
 #undef EACH_ROW
 }
 
 // The same for one pixel: four sums in turn, or each product would wait for the one before.
 INLINE void add_edge_to_pixel(tile_sums sum, const cpu_edge *edge, const float *source,
-                              const float *weight, const int group) {
-    const size_t filter = (size_t)edge->channels * edge->kernel_h * edge->kernel_w;
+                              const float *weight, tap_range taps, const int group) {
+    const size_t plane = (size_t)edge->kernel_h * edge->kernel_w, filter = edge->channels * plane;
     vec turn[MOST_GROUP][4];
 #pragma GCC unroll 4
     for (int o = 0; o < group; o++)
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
             turn[o][i] = SPLAT(0.0F);
-    for (uint32_t c = 0; c < edge->channels; c++, source += edge->plane) {
-        const float *line = source;
-        for (uint32_t ky = 0; ky < edge->kernel_h; ky++, line += edge->row) {
-            for (uint32_t kx = 0; kx < edge->kernel_w; kx += 4) {
+    for (uint32_t c = 0; c < edge->channels; c++, source += edge->plane, weight += plane) {
+        const float *line = source, *row = weight;
+        for (uint32_t ky = 0; ky < taps.rows; ky++, line += edge->row, row += edge->kernel_w) {
+            for (uint32_t kx = 0; kx < taps.columns; kx += 4) {
 #pragma GCC unroll 4
                 for (uint32_t i = 0; i < 4; i++) {
-                    if (kx + i == edge->kernel_w) break;
+                    if (kx + i == taps.columns) break;
                     const vec v = load(line + (size_t)(kx + i) * CPU_BLOCK);
 #pragma GCC unroll 4
                     for (int o = 0; o < group; o++)
-                        turn[o][i] += v * SPLAT(weight[o * filter + kx + i]);
+                        turn[o][i] += v * SPLAT(row[o * filter + kx + i]);
                 }
             }
-            weight += edge->kernel_w;
         }
     }
 #pragma GCC unroll 4
@@ -339,14 +368,16 @@ INLINE void tile(const tile_place *p, uint32_t first, uint32_t y, uint32_t x, co
     for (uint32_t e = 0; e < node->edge_count; e++) {
         const cpu_edge *edge = &node->edges[e];
         const size_t filter = (size_t)edge->channels * edge->kernel_h * edge->kernel_w;
-        const float *weights = p->weights + edge->weights + first * filter;
+        const tap_range taps = find_taps(edge, y, x, rows, columns);
+        const float *weights =
+            p->weights + edge->weights + first * filter + (size_t)taps.y * edge->kernel_w + taps.x;
         const float *source = p->maps[edge->source] + edge->offset +
-                              (size_t)y * edge->stride_h * edge->row +
-                              (size_t)x * edge->stride_w * CPU_BLOCK + p->part;
+                              ((size_t)y * edge->stride_h + taps.y) * edge->row +
+                              ((size_t)x * edge->stride_w + taps.x) * CPU_BLOCK + p->part;
         if (rows * columns == 1)
-            add_edge_to_pixel(sum, edge, source, weights, group);
+            add_edge_to_pixel(sum, edge, source, weights, taps, group);
         else
-            add_edge(sum, edge, source, weights, group, rows, columns);
+            add_edge(sum, edge, source, weights, taps, group, rows, columns);
     }
     const vec lowest = SPLAT(node->activation == HOX_ACTIVATION_RELU ? 0.0F : -INFINITY);
     float *target = p->target + node->offset + first * node->plane + y * node->row +
@@ -374,10 +405,7 @@ typedef void strip_function(const tile_place *p, uint32_t first, uint32_t y, uin
 // clang-format off
 #define EACH_SHAPE(X, g)                                                                           \
     X(g, 1, 1) X(g, 1, 2) X(g, 1, 3) X(g, 1, 4) X(g, 1, 5) X(g, 1, 6) X(g, 1, 7) X(g, 1, 8)        \
-    X(g, 2, 1) X(g, 2, 2) X(g, 2, 3) X(g, 2, 4)                                                    \
-    X(g, 3, 1) X(g, 3, 2)                                                                          \
-    X(g, 4, 1) X(g, 4, 2)                                                                          \
-    X(g, 5, 1) X(g, 6, 1) X(g, 7, 1) X(g, 8, 1)
+    X(g, 2, 2) X(g, 2, 3) X(g, 2, 4) X(g, 3, 2) X(g, 4, 2)
 // clang-format on
 
 EACH_SHAPE(STRIP, 1)
@@ -396,6 +424,11 @@ static const uint32_t most_pixels[] = {0, MOST_PIXELS_1, MOST_PIXELS_2, MOST_PIX
 static uint32_t part_size(uint32_t left, uint32_t most) {
     const uint32_t parts = (left + most - 1) / most;
     return (left + parts - 1) / parts;
+}
+
+// Rows of a tile so wide: several where that is the whole width, and more than one pixel.
+static uint32_t tile_rows(uint32_t width, uint32_t height, uint32_t columns, uint32_t most) {
+    return columns < width || columns == 1 ? 1 : part_size(height, most / columns);
 }
 
 // Channels that are computed together, of so many that are left.
@@ -422,7 +455,7 @@ static void compute_group(const tile_place *p, uint32_t group, uint32_t first) {
     const uint32_t width = p->node->width, height = p->node->height, most = most_pixels[group];
     for (uint32_t x = 0, columns; x < width; x += columns) {
         columns = part_size(width - x, most);
-        const uint32_t rows = columns < width ? 1 : part_size(height, most / columns);
+        const uint32_t rows = tile_rows(width, height, columns, most);
         const uint32_t rest = height % rows;
         strips[group][rows][columns](p, first, 0, height - rest, x);
         if (rest > 0) strips[group][rest][columns](p, first, height - rest, height, x);
@@ -538,8 +571,7 @@ static void gradient(const cpu_edge *edge, const float *source, const cpu_node *
         group = group_size(target->channels - first);
         for (uint32_t x = 0, columns; x < width; x += columns) {
             columns = part_size(width - x, most_pixels[group]);
-            const uint32_t rows =
-                columns < width ? 1 : part_size(height, most_pixels[group] / columns);
+            const uint32_t rows = tile_rows(width, height, columns, most_pixels[group]);
             const uint32_t rest = height % rows;
             correlates[group][rows][columns](&p, first, 0, height - rest, x);
             if (rest > 0) correlates[group][rest][columns](&p, first, height - rest, height, x);

@@ -12,12 +12,14 @@
 enum { CPU_BLOCK = 16, CPU_ALIGNMENT = 64, CPU_MOST_CHANNELS = 64, CPU_MOST_KERNEL = 64 };
 
 // A convolution into a node. Padding is a margin of zeros round the source's map, so that no tap
-// needs a check; weights are read where the genome has them.
+// needs a check; a tile leaves out the taps that meet nothing else. Weights are read where the
+// genome has them.
 typedef struct cpu_edge {
-    uint32_t source;   // node of the program
-    uint32_t channels; // of the source
+    uint32_t source;                  // node of the program
+    uint32_t channels, height, width; // of the source
     uint32_t kernel_h, kernel_w;
     uint32_t stride_h, stride_w;
+    int32_t padding_h, padding_w; // below 0: so many rows or columns are passed over
     size_t offset;     // floats from the source's map to what the first tap of pixel 0,0 meets
     size_t row, plane; // of the source's map, floats
     uint64_t weights;  // place in the weight vector: [Cout][Cin][kh][kw], then bias [Cout]

@@ -48,6 +48,10 @@ static void describe_edge(cpu_program *p, const hox_plan *plan, uint32_t e) {
     p->edges[e] =
         (cpu_edge){.source = plan->edge_source[e],
                    .channels = source->channels,
+                   .height = source->height,
+                   .width = source->width,
+                   .padding_h = (int32_t)plan->edge_padding_h[e],
+                   .padding_w = (int32_t)plan->edge_padding_w[e],
                    .kernel_h = plan->edge_kernel_h[e],
                    .kernel_w = plan->edge_kernel_w[e],
                    .stride_h = plan->edge_stride_h[e],

@@ -10,7 +10,6 @@
 // What stands on both sides of an edge when derivatives pass it.
 typedef struct trainer_edge {
     uint32_t target; // node
-    uint32_t padding_h, padding_w;
     cpu_node spread; // derivatives by the target, as far apart as the stride; size 0 at stride 1
     size_t spread_place; // floats, in values
     size_t turned;       // place of the turned kernel among the turned ones
@@ -70,22 +69,21 @@ static int is_spread(const cpu_edge *edge) {
     return edge->stride_h > 1 || edge->stride_w > 1;
 }
 
-static void describe_edge(cpu_trainer *t, const hox_plan *plan, uint32_t e, uint32_t target) {
+static void describe_edge(cpu_trainer *t, uint32_t e, uint32_t target) {
     const cpu_edge *edge = &t->program->edges[e];
     const cpu_node *source = &t->program->nodes[edge->source];
     trainer_edge *own = &t->edges[e];
-    *own = (trainer_edge){.target = target,
-                          .padding_h = plan->edge_padding_h[e],
-                          .padding_w = plan->edge_padding_w[e],
-                          .spread = t->program->nodes[target]};
+    *own = (trainer_edge){.target = target, .spread = t->program->nodes[target]};
     cpu_node *spread = is_spread(edge) ? &own->spread : &t->nodes[target].derivatives;
     const uint32_t height = (own->spread.height - 1) * edge->stride_h + 1;
     const uint32_t width = (own->spread.width - 1) * edge->stride_w + 1;
     spread->height = height, spread->width = width;
-    spread->margin_h = larger(is_spread(edge) ? 0 : spread->margin_h,
-                              margin(edge->kernel_h, own->padding_h, source->height, height));
-    spread->margin_w = larger(is_spread(edge) ? 0 : spread->margin_w,
-                              margin(edge->kernel_w, own->padding_w, source->width, width));
+    spread->margin_h =
+        larger(is_spread(edge) ? 0 : spread->margin_h,
+               margin(edge->kernel_h, (uint32_t)edge->padding_h, source->height, height));
+    spread->margin_w =
+        larger(is_spread(edge) ? 0 : spread->margin_w,
+               margin(edge->kernel_w, (uint32_t)edge->padding_w, source->width, width));
     if (is_spread(edge))
         lay_out(spread);
     else
@@ -106,8 +104,8 @@ static void turn_edge(cpu_trainer *t, uint32_t e, cpu_edge *reader) {
     const cpu_edge *edge = &t->program->edges[e];
     const trainer_edge *own = &t->edges[e];
     const cpu_node *from = is_spread(edge) ? &own->spread : &t->nodes[own->target].derivatives;
-    const ptrdiff_t rows = (ptrdiff_t)own->padding_h - (ptrdiff_t)(edge->kernel_h - 1);
-    const ptrdiff_t columns = (ptrdiff_t)own->padding_w - (ptrdiff_t)(edge->kernel_w - 1);
+    const int32_t padding_h = (int32_t)edge->kernel_h - 1 - edge->padding_h;
+    const int32_t padding_w = (int32_t)edge->kernel_w - 1 - edge->padding_w;
     *reader = (cpu_edge){
         .source = is_spread(edge) ? t->program->node_count + e : own->target,
         .channels = from->channels,
@@ -115,8 +113,12 @@ static void turn_edge(cpu_trainer *t, uint32_t e, cpu_edge *reader) {
         .kernel_w = edge->kernel_w,
         .stride_h = 1,
         .stride_w = 1,
-        .offset =
-            (size_t)((ptrdiff_t)from->offset + rows * (ptrdiff_t)from->row + columns * CPU_BLOCK),
+        .height = from->height,
+        .width = from->width,
+        .padding_h = padding_h,
+        .padding_w = padding_w,
+        .offset = (size_t)((ptrdiff_t)from->offset - padding_h * (ptrdiff_t)from->row -
+                           (ptrdiff_t)padding_w * CPU_BLOCK),
         .row = from->row,
         .plane = from->plane,
         .weights = own->turned,
@@ -194,7 +196,7 @@ static void fill(cpu_trainer *t, const hox_plan *plan) {
         describe_node(t, i);
     for (uint32_t i = 1; i < plan->node_count; i++)
         for (uint32_t e = plan->node_edge_begin[i]; e < plan->node_edge_begin[i + 1]; e++)
-            describe_edge(t, plan, e, i);
+            describe_edge(t, e, i);
     t->output_size = dense_size(&t->program->nodes[plan->node_count - 1]) / CPU_BLOCK;
     place_kept(t);
 }
@@ -312,25 +314,34 @@ static void turn_kernel(const cpu_trainer *t, uint32_t e) {
                 to[i] = from[((size_t)co * edge->channels + ci) * taps + taps - 1 - i];
 }
 
-// The derivatives by the output's map.
+static float *derivative_row(const cpu_trainer *t, uint32_t i, uint32_t c, uint32_t y) {
+    const cpu_node *d = &t->nodes[i].derivatives;
+    return t->values + t->nodes[i].place + d->offset + c * d->plane + y * d->row;
+}
+
+// The derivatives by the output's map; those of images that are not there are 0.
 static void start_backward(const cpu_trainer *t, const float *kept, const float *dlogits,
                            size_t count) {
-    const cpu_program *p = t->program;
-    const trainer_node *last = &t->nodes[p->node_count - 1];
-    const float *map = kept + last->map;
-    float *to = t->values + last->place, *image = t->scratch, *derivatives = image + t->output_size,
+    const uint32_t last = t->program->node_count - 1;
+    const cpu_node *d = &t->nodes[last].derivatives;
+    const float *map = kept + t->nodes[last].map;
+    float *image = t->scratch, *derivatives = image + t->output_size,
           *sorted = derivatives + t->output_size;
-    memset(to, 0, last->derivatives.size * sizeof *to);
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < t->output_size; k++)
+    for (size_t i = 0; i < CPU_BLOCK; i++) {
+        for (size_t k = 0; k < t->output_size; k++) // an output has no reader, so no margin
             image[k] = map[k * CPU_BLOCK + i];
-        readout_gradient(p->readout, image, t->output_size, dlogits[i], derivatives, sorted);
-        for (size_t k = 0; k < t->output_size; k++)
-            to[k * CPU_BLOCK + i] = derivatives[k];
+        readout_gradient(t->program->readout, image, t->output_size, i < count ? dlogits[i] : 0.0F,
+                         derivatives, sorted);
+        const float *next = derivatives;
+        for (uint32_t c = 0; c < d->channels; c++)
+            for (uint32_t y = 0; y < d->height; y++)
+                for (uint32_t x = 0; x < d->width; x++)
+                    derivative_row(t, last, c, y)[(size_t)x * CPU_BLOCK + i] = *next++;
     }
 }
 
-// Through the activation, in place; and their sum for each channel is what a bias gets.
+// Through the activation, in place; and their sum for each channel is what a bias gets. Rows are
+// summed by themselves first: one long sum would round too often.
 static void pass_activation(const cpu_trainer *t, uint32_t i, const float *kept,
                             float sums[CPU_MOST_CHANNELS]) {
     const trainer_node *n = &t->nodes[i];
@@ -338,18 +349,19 @@ static void pass_activation(const cpu_trainer *t, uint32_t i, const float *kept,
     const float *slopes = n->activation == HOX_ACTIVATION_IDENTITY ? NULL : kept + n->slopes;
     const size_t width = (size_t)d->width * CPU_BLOCK;
     for (uint32_t c = 0; c < d->channels; c++) {
-        float *row = t->values + n->place + d->offset + c * d->plane, sum[CPU_BLOCK] = {0};
-        for (uint32_t y = 0; y < d->height; y++, row += d->row) {
+        sums[c] = 0.0F;
+        for (uint32_t y = 0; y < d->height; y++) {
+            float *row = derivative_row(t, i, c, y), sum[CPU_BLOCK] = {0}, of_row = 0.0F;
             for (size_t x = 0; slopes && x < width; x++)
                 row[x] *= slopes[x];
             for (size_t x = 0; x < width; x += CPU_BLOCK)
                 for (size_t k = 0; k < CPU_BLOCK; k++)
                     sum[k] += row[x + k];
+            for (size_t k = 0; k < CPU_BLOCK; k++)
+                of_row += sum[k];
+            sums[c] += of_row;
             if (slopes) slopes += width;
         }
-        sums[c] = 0.0F;
-        for (size_t k = 0; k < CPU_BLOCK; k++)
-            sums[c] += sum[k];
     }
 }
 
@@ -384,9 +396,10 @@ static void pass_edges(const cpu_trainer *t, const cpu_kernels *kernels, uint32_
     }
 }
 
-void cpu_trainer_backward(cpu_trainer *t, const cpu_kernels *kernels, const float *dlogits,
-                          float *gradient) {
-    if (t->count == 0) return; // nothing went forward
+hox_status cpu_trainer_backward(cpu_trainer *t, const cpu_kernels *kernels, const float *dlogits,
+                                float *gradient, hox_error *error) {
+    if (t->count == 0)
+        return hox_error_set(error, HOX_INVALID_ARGUMENT, "nothing went forward before");
     const uint32_t mode = float_mode_flush();
     const uint32_t last = t->program->node_count - 1;
     for (uint32_t e = 0; e < t->program->edge_count; e++)
@@ -404,4 +417,5 @@ void cpu_trainer_backward(cpu_trainer *t, const cpu_kernels *kernels, const floa
         }
     }
     float_mode_restore(mode);
+    return HOX_OK;
 }

@@ -21,5 +21,6 @@ void cpu_trainer_destroy(cpu_trainer *trainer); // NULL too
 void cpu_trainer_forward(cpu_trainer *t, const cpu_kernels *kernels, const float *weights,
                          const hox_samples *samples, const uint64_t *indices, uint64_t count,
                          float *logits);
-void cpu_trainer_backward(cpu_trainer *t, const cpu_kernels *kernels, const float *dlogits,
-                          float *gradient);
+// Errors: INVALID_ARGUMENT before any forward.
+hox_status cpu_trainer_backward(cpu_trainer *t, const cpu_kernels *kernels, const float *dlogits,
+                                float *gradient, hox_error *error) HOX_MUST_CHECK;

@@ -24,6 +24,29 @@ static void find_spans(const convolution_axis *axis, span spans[CONVOLUTION_MAX_
     }
 }
 
+// What meets under one tap: rows x columns values, in floats from the planes' begin.
+typedef struct meeting {
+    size_t rows, columns;
+    size_t target, target_step; // of the first value; from row to row
+    size_t source, source_step;
+} meeting;
+
+// Empty spans have no place in the source: without rows it is never gone to.
+static meeting find_meeting(const convolution *edge, uint32_t ky, uint32_t kx, span rows,
+                            span columns) {
+    if (rows.begin == rows.end || columns.begin == columns.end) return (meeting){0};
+    const size_t source_y = rows.begin * edge->rows.stride + ky - edge->rows.padding;
+    const size_t source_x = columns.begin * edge->columns.stride + kx - edge->columns.padding;
+    return (meeting){
+        .rows = rows.end - rows.begin,
+        .columns = columns.end - columns.begin,
+        .target = rows.begin * edge->columns.target + columns.begin,
+        .target_step = edge->columns.target,
+        .source = source_y * edge->columns.source + source_x,
+        .source_step = (size_t)edge->rows.stride * edge->columns.source,
+    };
+}
+
 static void add_row(float *restrict target, const float *restrict source, size_t count,
                     size_t stride, float weight) {
     if (stride == 1) {
@@ -35,17 +58,12 @@ static void add_row(float *restrict target, const float *restrict source, size_t
     }
 }
 
-// Adds weight times the source plane, moved by the tap at (ky, kx).
-static void add_tap(const convolution *edge, uint32_t ky, uint32_t kx, span rows, span columns,
-                    float weight, const float *source, float *target) {
-    if (columns.begin == columns.end) return;
-    const size_t source_x = columns.begin * edge->columns.stride + kx - edge->columns.padding;
-    for (size_t y = rows.begin; y < rows.end; y++) {
-        const size_t source_y = y * edge->rows.stride + ky - edge->rows.padding;
-        add_row(target + y * edge->columns.target + columns.begin,
-                source + source_y * edge->columns.source + source_x, columns.end - columns.begin,
-                edge->columns.stride, weight);
-    }
+// Adds weight times the source plane, as the tap meets it.
+static void add_tap(const meeting *m, size_t stride, float weight, const float *source,
+                    float *target) {
+    for (size_t y = 0; y < m->rows; y++)
+        add_row(target + m->target + y * m->target_step, source + m->source + y * m->source_step,
+                m->columns, stride, weight);
 }
 
 static void add_to_map(const convolution *edge, const float *weights, const float *source,
@@ -58,9 +76,11 @@ static void add_to_map(const convolution *edge, const float *weights, const floa
     for (uint32_t co = 0; co < edge->target_channels; co++, target += target_plane)
         for (uint32_t ci = 0; ci < edge->source_channels; ci++)
             for (uint32_t ky = 0; ky < edge->rows.kernel; ky++)
-                for (uint32_t kx = 0; kx < edge->columns.kernel; kx++)
-                    add_tap(edge, ky, kx, rows[ky], columns[kx], *weights++,
-                            source + ci * source_plane, target);
+                for (uint32_t kx = 0; kx < edge->columns.kernel; kx++) {
+                    const meeting m = find_meeting(edge, ky, kx, rows[ky], columns[kx]);
+                    add_tap(&m, edge->columns.stride, *weights++, source + ci * source_plane,
+                            target);
+                }
 }
 
 // The taps that meet the source at target position 0.
@@ -102,4 +122,73 @@ void convolution_add(const convolution *edge, const float *weights, const float 
     for (uint32_t co = 0; co < edge->target_channels; co++)
         for (size_t i = 0; i < target_plane; i++)
             target[co * target_plane + i] += bias[co];
+}
+
+// Backwards ------------------------------------------------------------------------------------
+
+// Eight sums beside each other, for they vectorise.
+static double multiply_rows(const float *delta, const float *source, size_t count, size_t stride) {
+    enum { PARTS = 8 };
+    double parts[PARTS] = {0}, sum = 0;
+    size_t x = 0;
+    for (; stride == 1 && x + PARTS <= count; x += PARTS)
+        for (size_t i = 0; i < PARTS; i++)
+            parts[i] += (double)delta[x + i] * source[x + i];
+    for (; x < count; x++)
+        sum += (double)delta[x] * source[x * stride];
+    for (size_t i = 0; i < PARTS; i++)
+        sum += parts[i];
+    return sum;
+}
+
+// What one image adds to the derivative by a weight.
+static double weight_derivative(const meeting *m, size_t stride, const float *delta,
+                                const float *source) {
+    double sum = 0;
+    for (size_t y = 0; y < m->rows; y++)
+        sum += multiply_rows(delta + m->target + y * m->target_step,
+                             source + m->source + y * m->source_step, m->columns, stride);
+    return sum;
+}
+
+// add_tap's other direction.
+static void return_tap(const meeting *m, size_t stride, float weight, const float *delta,
+                       float *source_delta) {
+    for (size_t y = 0; y < m->rows; y++) {
+        const float *from = delta + m->target + y * m->target_step;
+        float *to = source_delta + m->source + y * m->source_step;
+        if (stride == 1) add_row(to, from, m->columns, 1, weight);
+        for (size_t x = 0; stride > 1 && x < m->columns; x++)
+            to[x * stride] += weight * from[x];
+    }
+}
+
+static double sum_plane(const float *values, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum;
+}
+
+void convolution_backward(const convolution *edge, const float *weights, const float *source,
+                          const float *delta, float *source_delta, double *gradient) {
+    const size_t source_plane = (size_t)edge->rows.source * edge->columns.source;
+    const size_t target_plane = (size_t)edge->rows.target * edge->columns.target;
+    const size_t stride = edge->columns.stride;
+    span rows[CONVOLUTION_MAX_KERNEL], columns[CONVOLUTION_MAX_KERNEL];
+    find_spans(&edge->rows, rows);
+    find_spans(&edge->columns, columns);
+    for (uint32_t co = 0; co < edge->target_channels; co++)
+        for (uint32_t ci = 0; ci < edge->source_channels; ci++)
+            for (uint32_t ky = 0; ky < edge->rows.kernel; ky++)
+                for (uint32_t kx = 0; kx < edge->columns.kernel; kx++, weights++) {
+                    const meeting m = find_meeting(edge, ky, kx, rows[ky], columns[kx]);
+                    const float *target = delta + co * target_plane;
+                    *gradient++ +=
+                        weight_derivative(&m, stride, target, source + ci * source_plane);
+                    if (source_delta)
+                        return_tap(&m, stride, *weights, target, source_delta + ci * source_plane);
+                }
+    for (uint32_t co = 0; co < edge->target_channels; co++)
+        *gradient++ += sum_plane(delta + co * target_plane, target_plane);
 }

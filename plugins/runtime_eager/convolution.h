@@ -19,3 +19,9 @@ typedef struct convolution {
 // weights: [Cout][Cin][kh][kw], then bias [Cout].
 void convolution_add(const convolution *edge, const float *weights, const float *source,
                      float *target);
+
+// The way back, from delta, a loss's derivatives by the target's sums: adds its derivatives by the
+// source's values to source_delta (NULL: nobody asks), those by the weights to gradient, which is
+// laid out as they are. A derivative by a weight sums more terms than any pixel: in double.
+void convolution_backward(const convolution *edge, const float *weights, const float *source,
+                          const float *delta, float *source_delta, double *gradient);

@@ -9,10 +9,10 @@
 #include "cpu/readout.h"
 
 #include <hox/plugin.h>
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 
-enum { MAX_GROUP = 16, SCORE = 1 };
+enum { MAX_GROUP = 16, SCORE = 1, GRADIENT_BLOCK = 16 };
 
 struct hox_runtime {
     const hox_host *host;
@@ -31,7 +31,9 @@ typedef struct runner_node {
     uint32_t activation;
     uint32_t edge_begin, edge_end;
     size_t value_count;
-    float *map; // NULL for the input: its map is the image
+    float *map;   // NULL for the input: its map is the image
+    float *sums;  // for training, else NULL: the map before its activation
+    float *delta; // and the loss's derivatives, by the map and then by the sums
 } runner_node;
 
 typedef struct runner_edge {
@@ -40,7 +42,16 @@ typedef struct runner_edge {
     uint64_t weight_offset;
 } runner_edge;
 
-// One block: this struct, nodes, edges, and the maps of one image.
+// The images whose gradient is asked for: their maps are computed anew on the way back.
+typedef struct runner_batch {
+    const float *weights;
+    const hox_samples *samples;
+    uint64_t count; // 0 = no forward yet
+    uint64_t *indices;
+} runner_batch;
+
+// One block: this struct, nodes, edges, and the maps of one image; for training also room for a
+// batch, the gradient of 16 images, and sums and deltas.
 struct hox_runner {
     const hox_host *host;
     size_t bytes;
@@ -50,6 +61,8 @@ struct hox_runner {
     runner_node *nodes;
     runner_edge *edges;
     float *scratch; // as large as the output's map
+    runner_batch batch;
+    double *gradient; // of one block of images, weight_count values: rounded once
 };
 
 static hox_status eager_device_info(const hox_host *host, uint32_t device, hox_device_info *info,
@@ -79,6 +92,7 @@ static void eager_close(hox_runtime *runtime) {
 static void eager_caps(const hox_runtime *runtime, hox_runtime_caps *caps) {
     (void)runtime;
     cpu_caps(caps);
+    caps->flags |= HOX_RUNTIME_TRAINS;
     caps->max_group = MAX_GROUP;
 }
 
@@ -128,18 +142,26 @@ static size_t node_value_count(const hox_plan *plan, uint32_t node) {
                      cpu_times(plan->node_height[node], plan->node_width[node]));
 }
 
-// Floats of all maps but the image's, and of the scratch.
+// Floats of all maps but the image's.
 static size_t map_value_count(const hox_plan *plan) {
-    size_t sum = node_value_count(plan, plan->node_count - 1);
+    size_t sum = 0;
     for (uint32_t i = 1; i < plan->node_count; i++)
         sum = cpu_plus(sum, node_value_count(plan, i));
     return sum;
 }
 
 static size_t runner_size(const hox_plan *plan) {
+    const size_t scratch = node_value_count(plan, plan->node_count - 1);
     return cpu_plus(sizeof(hox_runner) + plan->node_count * sizeof(runner_node) +
                         plan->edge_count * sizeof(runner_edge),
-                    cpu_times(map_value_count(plan), sizeof(float)));
+                    cpu_times(cpu_plus(map_value_count(plan), scratch), sizeof(float)));
+}
+
+// What a runner for training has beside.
+static size_t training_size(const hox_plan *plan, uint32_t capacity) {
+    const size_t maps = cpu_times(2 * sizeof(float), map_value_count(plan));
+    return cpu_plus(cpu_plus(maps, cpu_times(plan->weight_count, sizeof(double))),
+                    cpu_times(capacity, sizeof(uint64_t)));
 }
 
 static runner_edge make_edge(const hox_plan *plan, uint32_t i, uint32_t target) {
@@ -157,11 +179,7 @@ static runner_edge make_edge(const hox_plan *plan, uint32_t i, uint32_t target) 
     };
 }
 
-// Copies the structure and lays out the maps behind it.
-static void fill_runner(hox_runner *runner, const hox_plan *plan) {
-    runner->nodes = (runner_node *)(runner + 1);
-    runner->edges = (runner_edge *)(runner->nodes + plan->node_count);
-    float *map = (float *)(runner->edges + plan->edge_count);
+static void fill_structure(hox_runner *runner, const hox_plan *plan) {
     for (uint32_t i = 0; i < plan->node_count; i++) {
         const uint32_t begin = plan->node_edge_begin[i], end = plan->node_edge_begin[i + 1];
         runner->nodes[i] = (runner_node){.activation = plan->node_activation[i],
@@ -170,11 +188,32 @@ static void fill_runner(hox_runner *runner, const hox_plan *plan) {
                                          .value_count = node_value_count(plan, i)};
         for (uint32_t e = begin; e < end; e++)
             runner->edges[e] = make_edge(plan, e, i);
-        if (i == 0) continue;
-        runner->nodes[i].map = map;
-        map += runner->nodes[i].value_count;
     }
-    runner->scratch = map;
+}
+
+static float *take_floats(float **free_floats, size_t count) {
+    float *taken = *free_floats;
+    *free_floats += count;
+    return taken;
+}
+
+// Copies the structure and lays out what lies behind it, wide values first.
+static void fill_runner(hox_runner *runner, const hox_plan *plan) {
+    const bool trains = runner->capacity.purpose == HOX_PURPOSE_TRAIN;
+    runner->nodes = (runner_node *)(runner + 1);
+    runner->edges = (runner_edge *)(runner->nodes + plan->node_count);
+    fill_structure(runner, plan);
+    runner->batch.indices = (uint64_t *)(runner->edges + plan->edge_count);
+    runner->gradient = (double *)(runner->batch.indices + (trains ? runner->capacity.images : 0));
+    float *floats = (float *)(runner->gradient + (trains ? plan->weight_count : 0));
+    for (uint32_t i = 1; i < plan->node_count; i++) {
+        runner_node *node = &runner->nodes[i];
+        node->map = take_floats(&floats, node->value_count);
+        if (!trains) continue;
+        node->sums = take_floats(&floats, node->value_count);
+        node->delta = take_floats(&floats, node->value_count);
+    }
+    runner->scratch = floats;
 }
 
 static hox_status eager_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
@@ -182,9 +221,11 @@ static hox_status eager_prepare(hox_runtime *runtime, uint32_t lane, const hox_p
                                 hox_error *error) {
     *runner = NULL;
     cpu_capacity capacity;
-    HOX_TRY(cpu_check_prepare(lane, runtime->lane_count, HOX_PURPOSE_INFER, plan, options,
+    HOX_TRY(cpu_check_prepare(lane, runtime->lane_count, HOX_PURPOSE_TRAIN, plan, options,
                               &capacity, error));
-    const size_t bytes = runner_size(plan);
+    const bool trains = options->purpose == HOX_PURPOSE_TRAIN;
+    const size_t bytes =
+        cpu_plus(runner_size(plan), trains ? training_size(plan, options->capacity) : 0);
     void *block;
     HOX_TRY(cpu_take_block(runtime->host, bytes, &block, error));
     *runner = block;
@@ -213,15 +254,21 @@ static void eager_release(hox_runner *runner) {
 
 // Evaluation -----------------------------------------------------------------------------------
 
+static const float *source_map(const hox_runner *runner, const runner_edge *edge,
+                               const float *image) {
+    return edge->source == 0 ? image : runner->nodes[edge->source].map;
+}
+
 static float evaluate_image(const hox_runner *runner, const float *weights, const float *image) {
     for (uint32_t i = 1; i < runner->node_count; i++) {
         const runner_node *node = &runner->nodes[i];
         memset(node->map, 0, node->value_count * sizeof *node->map);
         for (uint32_t e = node->edge_begin; e < node->edge_end; e++) {
             const runner_edge *edge = &runner->edges[e];
-            const float *source = edge->source == 0 ? image : runner->nodes[edge->source].map;
-            convolution_add(&edge->shape, weights + edge->weight_offset, source, node->map);
+            convolution_add(&edge->shape, weights + edge->weight_offset,
+                            source_map(runner, edge, image), node->map);
         }
+        if (node->sums) memcpy(node->sums, node->map, node->value_count * sizeof *node->map);
         activation_apply(node->activation, node->map, node->value_count);
     }
     const runner_node *output = &runner->nodes[runner->node_count - 1];
@@ -245,6 +292,75 @@ static hox_status eager_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *c
     return HOX_OK;
 }
 
+// Training -------------------------------------------------------------------------------------
+
+static const float *batch_image(const runner_batch *batch, uint64_t i) {
+    return batch->samples->images + batch->indices[i] * batch->samples->image_size;
+}
+
+static hox_status eager_train_forward(hox_runner *runner, const hox_weights *weights,
+                                      const hox_samples *samples, const uint64_t *indices,
+                                      uint64_t count, float *logits, hox_error *error) {
+    HOX_TRY(cpu_check_training(&runner->capacity, weights, &samples->set, indices, count, error));
+    runner_batch *batch = &runner->batch;
+    batch->weights = weights->values;
+    batch->samples = samples;
+    batch->count = count;
+    memcpy(batch->indices, indices, count * sizeof *indices);
+    for (uint64_t i = 0; i < count; i++)
+        logits[i] = evaluate_image(runner, batch->weights, batch_image(batch, i));
+    return HOX_OK;
+}
+
+static void backward_node(hox_runner *runner, const runner_node *node, const float *image) {
+    activation_backward(node->activation, node->sums, node->delta, node->value_count);
+    for (uint32_t e = node->edge_begin; e < node->edge_end; e++) {
+        const runner_edge *edge = &runner->edges[e];
+        convolution_backward(&edge->shape, runner->batch.weights + edge->weight_offset,
+                             source_map(runner, edge, image), node->delta,
+                             runner->nodes[edge->source].delta,
+                             runner->gradient + edge->weight_offset);
+    }
+}
+
+// Adds one image's part to the runner's gradient.
+static void backward_image(hox_runner *runner, const float *image, float dlogit) {
+    evaluate_image(runner, runner->batch.weights, image);
+    const uint32_t last = runner->node_count - 1;
+    const runner_node *nodes = runner->nodes;
+    for (uint32_t i = 1; i < last; i++)
+        memset(nodes[i].delta, 0, nodes[i].value_count * sizeof *nodes[i].delta);
+    readout_gradient(runner->readout, nodes[last].map, nodes[last].value_count, dlogit,
+                     nodes[last].delta, runner->scratch);
+    for (uint32_t i = last; i > 0; i--)
+        backward_node(runner, &nodes[i], image);
+}
+
+// Images begin .. end - 1: one block.
+static void backward_block(hox_runner *runner, uint64_t begin, uint64_t end, const float *dlogits,
+                           float *gradient) {
+    const uint64_t weight_count = runner->capacity.weight_count;
+    for (uint64_t i = 0; i < weight_count; i++)
+        runner->gradient[i] = 0;
+    for (uint64_t i = begin; i < end; i++)
+        backward_image(runner, batch_image(&runner->batch, i), dlogits[i]);
+    for (uint64_t i = 0; i < weight_count; i++)
+        gradient[i] += (float)runner->gradient[i];
+}
+
+static hox_status eager_train_backward(hox_runner *runner, const float *dlogits, float *gradient,
+                                       hox_error *error) {
+    const uint64_t count = runner->batch.count;
+    if (count == 0)
+        return hox_error_set(error, HOX_INVALID_ARGUMENT, "a backward without a forward before it");
+    for (uint64_t begin = 0; begin < count; begin += GRADIENT_BLOCK) {
+        const uint64_t left = count - begin;
+        backward_block(runner, begin, begin + (left < GRADIENT_BLOCK ? left : GRADIENT_BLOCK),
+                       dlogits, gradient);
+    }
+    return HOX_OK;
+}
+
 static const hox_runtime_api api = {
     .struct_size = sizeof api,
     .device_count = cpu_device_count,
@@ -260,6 +376,8 @@ static const hox_runtime_api api = {
     .release = eager_release,
     .evaluate = eager_evaluate,
     .estimate = eager_estimate,
+    .train_forward = eager_train_forward,
+    .train_backward = eager_train_backward,
 };
 
 HOX_RUNTIME_PLUGIN(&api, .name = "eager", .version = "1.0.0", .licence = "Apache-2.0",

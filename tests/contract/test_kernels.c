@@ -137,10 +137,14 @@ static void describe_edge(setup *s, uint32_t e, uint32_t channels, test_random *
     s->weight_count += random_below(random, 3); // nobody's, and not a number
     s->edges[e] = (cpu_edge){.source = e,
                              .channels = channels,
+                             .height = source->height,
+                             .width = source->width,
                              .kernel_h = r->kernel,
                              .kernel_w = c->kernel,
                              .stride_h = r->stride,
                              .stride_w = c->stride,
+                             .padding_h = (int32_t)r->padding,
+                             .padding_w = (int32_t)c->padding,
                              .offset = (source->margin_h - r->padding) * source->row +
                                        (size_t)(source->margin_w - c->padding) * CPU_BLOCK,
                              .row = source->row,

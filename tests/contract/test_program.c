@@ -154,6 +154,10 @@ static void check_edge(const made_program *self, uint32_t e, uint32_t target) {
     cr_assert_eq(edge->kernel_w, made->kernel_w[e]);
     cr_assert_eq(edge->stride_h, made->stride_h[e]);
     cr_assert_eq(edge->stride_w, made->stride_w[e]);
+    cr_assert_eq(edge->height, from->height);
+    cr_assert_eq(edge->width, from->width);
+    cr_assert_eq(edge->padding_h, (int32_t)made->padding_h[e]);
+    cr_assert_eq(edge->padding_w, (int32_t)made->padding_w[e]);
     cr_assert_eq(edge->row, from->row);
     cr_assert_eq(edge->plane, from->plane);
     cr_assert_eq(edge->weights, made->weight_offset[e]);
