@@ -17,6 +17,7 @@ readonly checks=(
     "share share/!(always*)"
     "groups groups/@(replay*|count*)"
     "runtime runtime/@(keeps*|refuses*|destroys*)"
+    "training training/@(is_added*|refuses*|knows*)"
 )
 
 logs=$(mktemp -d)
