@@ -47,24 +47,14 @@ static json_t *result_json(const char *split, const evaluation_result *r) {
                      (json_int_t)m->false_positives, (json_int_t)m->false_negatives);
 }
 
-// A genome of other images would fail in the runtime; this says it in the user's words.
-static int check_size(const loading *l, const genome *g, const hox_dataset_info *info) {
-    const map_size size = genome_find_node(g, GENOME_INPUT)->size;
-    const map_size images = {info->channels, info->height, info->width};
-    if (map_size_equals(size, images)) return EXIT_OK;
-    terminal_error(
-        l->terminal, "the genome takes images of %u x %u x %u, the dataset has %u x %u x %u",
-        size.channels, size.height, size.width, images.channels, images.height, images.width);
-    return EXIT_CONFIGURATION;
-}
-
-static int measure(loading *l, const genome *g, uint32_t part, bool is_json) {
+static int measure(loading *l, const opening *o, uint32_t part, bool is_json) {
+    const genome *g = o->genome;
     session s;
     evaluation_result r;
     hox_error error = HOX_ERROR_INIT;
     if (session_open(&s, &l->config, &l->terminal->log, (memory_listener){0}, &error) != HOX_OK)
         return loading_explain(l, &error, false);
-    int code = check_size(l, g, &s.splits.info);
+    int code = opening_check_size(o, &s.splits.info, l->terminal);
     const genome *const genomes[] = {g};
     const hox_status status =
         code == EXIT_OK ? session_score(&s, part, genomes, 1, &r, &error) : HOX_OK;
@@ -88,19 +78,15 @@ static int measure(loading *l, const genome *g, uint32_t part, bool is_json) {
 
 static int evaluate(const opening *o, const command_line *line, terminal *t) {
     const char *split = command_line_value(line, "split");
-    const char *experiment = command_line_value(line, "experiment");
+    const char *experiment;
     uint32_t part;
     int code = find_split(split ? split : "test", &part, t);
+    if (code == EXIT_OK) code = opening_find_experiment(o, line, t, &experiment);
     if (code != EXIT_OK) return code;
-    if (!experiment && !*o->experiment_path) {
-        terminal_error(t, "%s lies in no run's folder: name its experiment with --experiment FILE",
-                       o->genome_path);
-        return EXIT_USAGE;
-    }
     loading l;
-    code = loading_open(&l, experiment ? experiment : o->experiment_path, line, t);
+    code = loading_open(&l, experiment, line, t);
     if (code != EXIT_OK) return code;
-    code = measure(&l, o->genome, part, command_line_has(line, "json"));
+    code = measure(&l, o, part, command_line_has(line, "json"));
     loading_close(&l);
     return code;
 }

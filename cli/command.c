@@ -16,6 +16,11 @@
     { "set", 0, "KEY=VALUE", "a setting over the file's: evolution.population_size=64", true }
 #define PLUGIN_PATH_OPTION                                                                         \
     { "plugin-path", 0, "DIRS", "folders to look for plugins in first, with : between", true }
+#define EXPERIMENT_OPTION                                                                          \
+    {                                                                                              \
+        "experiment", 'e', "FILE", "the experiment, where GENOME does not lie in a run's folder",  \
+            false                                                                                  \
+    }
 #define JSON_OPTION                                                                                \
     { "json", 0, NULL, "print the result as JSON", false }
 #define END_OF_OPTIONS                                                                             \
@@ -37,8 +42,16 @@ static const option resume_options[] = {
     END_OF_OPTIONS};
 static const option evaluate_options[] = {
     {"split", 's', "NAME", "refine, select, monitor or test (default: test)", false},
-    {"experiment", 'e', "FILE", "the experiment, where GENOME does not lie in a run's folder",
+    EXPERIMENT_OPTION,
+    SET_OPTION,
+    PLUGIN_PATH_OPTION,
+    JSON_OPTION,
+    END_OF_OPTIONS};
+static const option train_options[] = {
+    {"out", 'o', "FILE",
+     "the file of the trained genome; new (default: genome-ID-trained.json, in this folder)",
      false},
+    EXPERIMENT_OPTION,
     SET_OPTION,
     PLUGIN_PATH_OPTION,
     JSON_OPTION,
@@ -82,6 +95,8 @@ const command commands[] = {
     {"run", "FILE", 1, 1, "evolve as an experiment file says", run_options, cmd_run},
     {"resume", "RUN", 1, 1, "go on with a run that was stopped, or is to be longer", resume_options,
      cmd_resume},
+    {"train", "GENOME|RUN", 1, 1, "train a genome by gradient on its experiment's data",
+     train_options, cmd_train},
     {"evaluate", "GENOME|RUN", 1, 1, "measure a genome on a split of its experiment's data",
      evaluate_options, cmd_evaluate},
     {"inspect", "GENOME|RUN", 1, 1, "show what a genome, or a run's champion, is made of",

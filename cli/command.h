@@ -79,4 +79,5 @@ int cmd_plugins_list(const command_line *line, terminal *t);
 int cmd_resume(const command_line *line, terminal *t);
 int cmd_run(const command_line *line, terminal *t);
 int cmd_schema(const command_line *line, terminal *t);
+int cmd_train(const command_line *line, terminal *t);
 int cmd_validate(const command_line *line, terminal *t);

@@ -63,3 +63,25 @@ void opening_close(opening *o) {
     genome_destroy(o->genome);
     o->genome = NULL;
 }
+
+int opening_find_experiment(const opening *o, const command_line *line, terminal *t,
+                            const char **path) {
+    *path = command_line_value(line, "experiment");
+    if (*path) return EXIT_OK;
+    *path = o->experiment_path;
+    if (**path) return EXIT_OK;
+    terminal_error(t, "%s lies in no run's folder: name its experiment with --experiment FILE",
+                   o->genome_path);
+    return EXIT_USAGE;
+}
+
+// A genome of other images would fail in the runtime; this says it in the user's words.
+int opening_check_size(const opening *o, const hox_dataset_info *info, terminal *t) {
+    const map_size size = genome_find_node(o->genome, GENOME_INPUT)->size;
+    const map_size images = {info->channels, info->height, info->width};
+    if (map_size_equals(size, images)) return EXIT_OK;
+    terminal_error(t, "the genome takes images of %u x %u x %u, the dataset has %u x %u x %u",
+                   size.channels, size.height, size.width, images.channels, images.height,
+                   images.width);
+    return EXIT_CONFIGURATION;
+}

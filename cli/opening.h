@@ -5,6 +5,7 @@
 
 #include "genome/genome.h"
 
+#include <hox/dataset.h>
 #include <limits.h>
 
 typedef struct opening {
@@ -19,3 +20,10 @@ typedef struct opening {
 // one line said what is wrong.
 int opening_open(opening *o, const char *word, terminal *t);
 void opening_close(opening *o);
+
+// The experiment: that of the line's --experiment, else of the run the genome lies in. EXIT_USAGE
+// and one line where there is neither.
+int opening_find_experiment(const opening *o, const command_line *line, terminal *t,
+                            const char **path);
+// Whether the genome takes images of this size; a line says what is wrong.
+int opening_check_size(const opening *o, const hox_dataset_info *info, terminal *t);

@@ -46,6 +46,9 @@ static void show_generation(void *context, const experiment *e, const generation
         r->generation, r->generation + 1, (long long)total, r->best, r->mean, r->monitor,
         r->evaluate_seconds > 0.0 ? count / r->evaluate_seconds : NAN,
         one * (double)(total - r->generation - 1));
+    const size_t used = strlen(line);
+    if (r->refined_count > 0)
+        snprintf(line + used, sizeof line - used, "  %zu refined", r->refined_count);
     terminal_progress(p->terminal, line);
 }
 

@@ -77,9 +77,11 @@ static void print_summary(const experiment *e, const run_result *r) {
     if (r->champion_id != 0) print_champion(r);
     print_operators(&r->lineage);
     puts("time");
-    const double known = r->evaluate_seconds + r->evolve_seconds + r->write_seconds;
+    const double known =
+        r->evaluate_seconds + r->evolve_seconds + r->refine_seconds + r->write_seconds;
     print_time("evaluate", r->evaluate_seconds, r->total_seconds);
     print_time("evolve", r->evolve_seconds, r->total_seconds);
+    if (r->refine_seconds > 0.0) print_time("refine", r->refine_seconds, r->total_seconds);
     print_time("write", r->write_seconds, r->total_seconds);
     print_time("set up", r->total_seconds - known, r->total_seconds);
     printf("run folder: %s\n", experiment_folder(e));

@@ -8,14 +8,15 @@
 
 // What a stream is for; part of its place. Numbers never change: runs depend on them.
 enum {
-    RNG_PURPOSE_SPLIT = 1,         // cutting the train split; slot = class
-    RNG_PURPOSE_START = 2,         // kernels of the first population
-    RNG_PURPOSE_PARENT = 3,        // choice of parents
-    RNG_PURPOSE_WEIGHTS = 4,       // mutation of weights
-    RNG_PURPOSE_STRUCTURE = 5,     // mutation of structure
-    RNG_PURPOSE_IMPORT = 6,        // kernels of a topology that came without weights; slot = edge
-    RNG_PURPOSE_CROSSOVER = 7,     // genes of a child of two
-    RNG_PURPOSE_REPRESENTATIVE = 8 // member that stands for a species; slot = species
+    RNG_PURPOSE_SPLIT = 1,          // cutting the train split; slot = class
+    RNG_PURPOSE_START = 2,          // kernels of the first population
+    RNG_PURPOSE_PARENT = 3,         // choice of parents
+    RNG_PURPOSE_WEIGHTS = 4,        // mutation of weights
+    RNG_PURPOSE_STRUCTURE = 5,      // mutation of structure
+    RNG_PURPOSE_IMPORT = 6,         // kernels of a topology that came without weights; slot = edge
+    RNG_PURPOSE_CROSSOVER = 7,      // genes of a child of two
+    RNG_PURPOSE_REPRESENTATIVE = 8, // member that stands for a species; slot = species
+    RNG_PURPOSE_REFINEMENT = 9      // order of images in training; the epoch's number in bits 16 up
 };
 
 typedef struct rng {

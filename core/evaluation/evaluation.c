@@ -64,7 +64,12 @@ static hox_status open_runtime(evaluation *e, const evaluation_setup *setup, hox
     l.batch_multiple = caps.batch_multiple ? caps.batch_multiple : 1;
     l.memory.runtime = e->runtime;
     HOX_TRY(lanes_init(&e->lanes, &l, error));
-    e->residency = (residency){.lanes = &e->lanes, .is_wanted = config->cache_val_on_gpu != 0};
+    e->residency = (residency){.lanes = &e->lanes,
+                               .is_wanted = {
+                                   [SPLIT_USE_SCORE] = config->cache_val_on_gpu != 0,
+                                   [SPLIT_USE_TRAIN] = config->cache_refinement_train_on_gpu != 0,
+                                   [SPLIT_USE_MONITOR] = config->cache_refinement_test_on_gpu != 0,
+                               }};
     HOX_TRY(judge_init(&e->judge, setup->fitness, setup->decision_threshold, l.lane_count, error));
     return device_memory_set_budget(&e->lanes.memory, error);
 }
@@ -487,6 +492,21 @@ hox_status evaluation_score(evaluation *e, const genome *const *genomes, size_t 
     if (status == HOX_OK) status = run_all(&s, &why);
     scoring_deinit(&s);
     return status == HOX_OK ? HOX_OK : hox_error_set(error, status, "%s", why.message);
+}
+
+// ---- training ----
+
+bool evaluation_can_train(const evaluation *e) {
+    return (e->runtime_flags & HOX_RUNTIME_TRAINS) && HOX_HAS(e->api, train_backward) &&
+           e->api->train_forward && e->api->train_backward;
+}
+
+hox_status evaluation_refine(evaluation *e, const refinement_order *order, evaluation_split *split,
+                             refinement_job *jobs, size_t count, hox_error *error) {
+    if (!evaluation_can_train(e))
+        return hox_error_set(error, HOX_UNSUPPORTED, "runtime %s does not train",
+                             e->lanes.memory.plugin->plugin->name);
+    return refinement_run(&e->lanes, &e->residency, order, split, jobs, count, error);
 }
 
 // ---- between generations ----

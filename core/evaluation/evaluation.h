@@ -4,7 +4,7 @@
 
 #include "evaluation/evaluation_config.h"
 #include "evaluation/memory_event.h"
-#include "evaluation/split.h"
+#include "evaluation/refinement.h"
 #include "genome/genome.h"
 #include "plugin_host/instance.h"
 
@@ -66,6 +66,12 @@ hox_status evaluation_check(const evaluation *e, const genome *g, hox_error *err
 hox_status evaluation_score(evaluation *e, const genome *const *genomes, size_t genome_count,
                             evaluation_split *split, evaluation_result *results,
                             hox_error *error) HOX_MUST_CHECK;
+
+// Whether the runtime can train.
+bool evaluation_can_train(const evaluation *e);
+// See refinement_run. Errors: those, and UNSUPPORTED where the runtime cannot train. [main]
+hox_status evaluation_refine(evaluation *e, const refinement_order *order, evaluation_split *split,
+                             refinement_job *jobs, size_t count, hox_error *error) HOX_MUST_CHECK;
 
 // A generation has been scored, and these are all its genomes: looks at memory, lets go of runners
 // no genome needs, and tells how it went. Errors: DEVICE, DEVICE_LOST, OUT_OF_HOST_MEMORY. [main]

@@ -17,8 +17,10 @@ typedef struct evaluation_config {
     int64_t cuda_graph_memory_reserve_bytes;
     double vram_usage_threshold; // used / total; 0 = off
     int64_t vram_recovery_generations;
-    int64_t gpu_vram_cap_bytes; // 0 = no cap
-    int32_t cache_val_on_gpu;
+    int64_t gpu_vram_cap_bytes;            // 0 = no cap
+    int32_t cache_val_on_gpu;              // select, and test
+    int32_t cache_refinement_train_on_gpu; // refine
+    int32_t cache_refinement_test_on_gpu;  // monitor
     int32_t keep_population_on_gpu_within_generation;
     int64_t cuda_empty_cache_interval; // generations; 0 = never
     int64_t fitness_eval_parallel;     // lanes; 0 = one per core, 2 on CUDA

@@ -4,11 +4,17 @@
 #include <stdio.h>
 
 const char *const memory_why_names[MEMORY_WHY_COUNT] = {
-    [VRAM_KEPT] = "kept",           [VRAM_FORMULA] = "formula",
-    [VRAM_THRESHOLD] = "threshold", [VRAM_RECOVERED] = "recovered",
-    [VRAM_RETRY] = "oom_retry",     [VRAM_SHRUNK] = "oom_shrunk",
-    [VRAM_SET_ASIDE] = "oom_aside", [MEMORY_ALONE] = "alone",
-    [MEMORY_STREAMED] = "streamed", [MEMORY_GENERATION] = "generation",
+    [VRAM_KEPT] = "kept",
+    [VRAM_FORMULA] = "formula",
+    [VRAM_THRESHOLD] = "threshold",
+    [VRAM_RECOVERED] = "recovered",
+    [VRAM_RETRY] = "oom_retry",
+    [VRAM_SHRUNK] = "oom_shrunk",
+    [VRAM_SET_ASIDE] = "oom_aside",
+    [MEMORY_ALONE] = "alone",
+    [MEMORY_STREAMED] = "streamed",
+    [MEMORY_TRAINING] = "training",
+    [MEMORY_GENERATION] = "generation",
 };
 
 typedef struct size_text {

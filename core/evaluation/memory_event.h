@@ -8,6 +8,7 @@
 enum {
     MEMORY_ALONE = VRAM_REASON_COUNT, // a genome runs alone, after the others
     MEMORY_STREAMED,                  // a split does not fit, and comes in chunks
+    MEMORY_TRAINING,                  // a genome is trained with fewer images at once
     MEMORY_GENERATION,                // a generation ended; how the caches did
     MEMORY_WHY_COUNT
 };

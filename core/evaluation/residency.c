@@ -93,7 +93,7 @@ static void tell_streamed(const residency *r, evaluation_split *split, const hox
 
 hox_status residency_place(residency *r, evaluation_split *split, const vram_demand *demand,
                            hox_error *error) {
-    if (split->samples || !r->is_wanted) return HOX_OK;
+    if (split->samples || !r->is_wanted[split->use]) return HOX_OK;
     hox_error why = HOX_ERROR_INIT;
     hox_status status = find_place(r, split, demand, &why);
     if (status == HOX_OK)

@@ -6,9 +6,9 @@
 #include "evaluation/split.h"
 
 typedef struct residency {
-    lanes *lanes;             // borrowed
-    bool is_wanted;           // cache_val_on_gpu
-    evaluation_split *splits; // those on the device
+    lanes *lanes;                    // borrowed
+    bool is_wanted[SPLIT_USE_COUNT]; // splits of this use may stay
+    evaluation_split *splits;        // those on the device
 } residency;
 
 // Puts the split on the device where it fits with room for the largest genome at the lower bound

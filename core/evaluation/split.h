@@ -13,12 +13,16 @@ typedef hox_status image_consumer(void *context, uint64_t first, uint64_t count,
 typedef hox_status image_reader(void *context, uint64_t first, uint64_t count,
                                 image_consumer *consume, void *consumer, hox_error *error);
 
+// What a split is for: the setting that says whether it may stay on the device.
+enum { SPLIT_USE_SCORE, SPLIT_USE_TRAIN, SPLIT_USE_MONITOR, SPLIT_USE_COUNT };
+
 typedef struct evaluation_split {
     image_reader *read;
     void *reader; // context of read
     uint64_t count;
     uint32_t channels, height, width;
     const uint8_t *labels; // borrowed; 1 = positive
+    uint32_t use;          // SPLIT_USE_*
 
     // The evaluation's own, 0 at first.
     hox_samples *samples; // all of it on the device; NULL = not there

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -106,6 +107,23 @@ void evolution_tell(evolution *e, const double *fitness) {
     s->is_told = true;
     species_note_fitness(&s->species, &s->population, s->generation);
     note_best(s);
+}
+
+void evolution_refine(evolution *e, size_t slot, genome *refined, double fitness) {
+    evolution_state *s = &e->state;
+    individual *one = &s->population.items[slot];
+    assert(s->is_told && slot < s->population.count && isfinite(fitness));
+    if (refined) {
+        refined->id = s->next_id++;
+        genome_destroy(one->genome);
+        one->genome = refined;
+    }
+    one->has_fitness = true;
+    one->fitness = fitness;
+    species_note_fitness(&s->species, &s->population, s->generation);
+    if (s->has_best && fitness <= s->best_fitness) return;
+    s->has_best = true;
+    s->best_fitness = fitness;
 }
 
 uint32_t evolution_generation(const evolution *e) {

@@ -22,6 +22,11 @@ hox_status evolution_ask(evolution *e, const population **generation,
 // fitness: one per individual, in order; a value that is not finite means it has none. [main]
 void evolution_tell(evolution *e, const double *fitness);
 
+// After tell: the individual in this slot has been trained. refined takes its place under a new id,
+// and evolution takes it; NULL: the genome stays and only the fitness, which is finite, is new. The
+// operators that made it get no credit for what training has reached. [main]
+void evolution_refine(evolution *e, size_t slot, genome *refined, double fitness);
+
 uint32_t evolution_generation(const evolution *e); // of the population last asked for, from 0
 // The fittest of the generation last asked for; NULL until it has been told.
 const individual *evolution_champion(const evolution *e);

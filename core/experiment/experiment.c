@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "experiment/brightness.h"
 #include "experiment/checkpoint.h"
+#include "experiment/elites.h"
 #include "experiment/resumption.h"
 #include "experiment/scoring.h"
 
@@ -26,6 +27,7 @@ struct experiment {
     run_directory directory;
     scoring scoring;
     double *fitness;         // one per individual
+    uint64_t *refined_from;  // likewise: the genome it was before its training; 0 = it had none
     genome *champion;        // of all generations, by monitor; NULL before the first
     double champion_monitor; // -inf where monitor failed
     double best_fitness;     // of all generations, on select
@@ -92,7 +94,8 @@ static hox_status open_evolution(experiment *e, hox_error *error) {
     const size_t count = (size_t)c->evolution.population_size;
     HOX_TRY(scoring_init(&e->scoring, count, error));
     e->fitness = array_create(count, sizeof *e->fitness, error);
-    if (!e->fitness) return HOX_OUT_OF_HOST_MEMORY;
+    e->refined_from = array_create(count, sizeof *e->refined_from, error);
+    if (!e->fitness || !e->refined_from) return HOX_OUT_OF_HOST_MEMORY;
     const map_size input = {info->channels, info->height, info->width};
     HOX_TRY(evolution_create(&c->evolution, &c->genome, c->head.seed, input, &e->evolution, error));
     const population *first; // what cannot start fails here, before there is a folder
@@ -203,14 +206,28 @@ static double number_at(const json_t *json, const char *section, const char *key
 
 static bool has_reached_limit(const experiment *e);
 
+// A run that was as long from the start would not have trained it.
+static void warn_of_last(const experiment *e, const json_t *old_config) {
+    const int64_t most =
+        json_integer_value(json_object_get(json_object_get(old_config, "stop"), "max_generations"));
+    const uint32_t count = e->result.generation_count;
+    if (count == most && e->config->refinement.elite_refinement_enabled &&
+        count % e->config->refinement.elite_refinement_every != 0)
+        log_line(&e->log, HOX_LOG_WARNING,
+                 "generation %u was refined because it was the last: a run of %lld generations "
+                 "from the start would differ",
+                 count - 1, (long long)e->config->stop.max_generations);
+}
+
 // What a run that ended well says of test stays as it is while nothing is added.
-static void restore_ending(experiment *e, const json_t *old_run) {
+static void restore_ending(experiment *e, const json_t *old_run, const json_t *old_config) {
     const json_t *result = json_object_get(old_run, "result");
     const double on_test = number_at(result, "fitness", split_names[SPLIT_TEST]);
     const bool has_ended =
         json_is_object(result) && json_integer_value(json_object_get(result, "stop_signal")) == 0;
     if (!has_ended) return;
     if (!has_reached_limit(e)) {
+        warn_of_last(e, old_config);
         if (!isnan(on_test))
             log_line(&e->log, HOX_LOG_WARNING,
                      "the test split was measured once at the end of this run; it will be measured "
@@ -235,7 +252,7 @@ static hox_status go_on(experiment *e, hox_error *error) {
     if (status == HOX_OK) status = write_early_events(e, error);
     if (status == HOX_OK) {
         restore_volatile(e, config);
-        restore_ending(e, run);
+        restore_ending(e, run, config);
         if (!e->result.had_ended) // it may go on with other settings
             status = run_directory_write_config(&e->directory, e->config, error);
     }
@@ -256,6 +273,8 @@ static hox_status open_all(experiment *e, hox_error *error) {
     if (e->setup.is_resumed) HOX_TRY(run_directory_open(&e->directory, e->setup.out, error));
     HOX_TRY(session_open(&e->session, e->config, &e->log, (memory_listener){keep_memory_event, e},
                          error));
+    if (e->config->refinement.elite_refinement_enabled)
+        HOX_TRY(session_check_training(&e->session, "/refinement/elite_refinement_enabled", error));
     HOX_TRY(open_evolution(e, error));
     if (e->setup.is_resumed)
         HOX_TRY(go_on(e, error));
@@ -301,25 +320,30 @@ void experiment_destroy(experiment *e) {
     pthread_mutex_destroy(&e->events_mutex);
     json_decref(e->early_events);
     free(e->fitness);
+    free(e->refined_from);
     free(e);
 }
 
 // ---- a generation ----
 
-static void count_up(experiment *e, const population *p, generation_record *record) {
+static void take_fitness(experiment *e, const population *p) {
+    for (size_t i = 0; i < p->count; i++) {
+        e->fitness[i] = e->scoring.results[i].fitness;
+        e->refined_from[i] = 0;
+    }
+}
+
+static void count_up(const experiment *e, const population *p, generation_record *record) {
     double sum = 0.0;
+    record->evaluated_count = 0;
     record->best = record->mean = NAN;
     for (size_t i = 0; i < p->count; i++) {
-        const evaluation_result *r = &e->scoring.results[i];
-        e->fitness[i] = r->fitness;
-        if (r->reason != EVALUATION_OK) {
-            record->failed_count++;
-            continue;
-        }
+        if (isnan(e->fitness[i])) continue;
         record->evaluated_count++;
-        sum += r->fitness;
-        if (!(record->best >= r->fitness)) record->best = r->fitness;
+        sum += e->fitness[i];
+        if (!(record->best >= e->fitness[i])) record->best = e->fitness[i];
     }
+    record->failed_count = p->count - record->evaluated_count;
     if (record->evaluated_count > 0) record->mean = sum / (double)record->evaluated_count;
     record->evaluation_total = e->scoring.evaluation_count;
 }
@@ -366,6 +390,79 @@ static hox_status report_failures(experiment *e, const population *p,
                          "generation %u: no genome could be evaluated; the first failed with: %s",
                          record->generation, first->error.message);
 }
+
+// ---- refinement ----
+
+static bool is_stopped(void *context) {
+    const experiment *e = context;
+    return e->setup.stop_signal && atomic_load(e->setup.stop_signal) != 0;
+}
+
+// Training that was not to be is a line in events.jsonl and in the log.
+static hox_status report_skips(experiment *e, const elites *trained, uint32_t generation,
+                               hox_error *error) {
+    for (size_t i = 0; i < trained->count; i++) {
+        const elite *one = &trained->items[i];
+        const char *message, *reason = elite_failure(one, &message);
+        if (!reason) continue;
+        const uint64_t id = one->job.genome->id;
+        log_line(e->setup.log, HOX_LOG_WARNING,
+                 "generation %u: genome %llu is not refined (%s): %s", generation,
+                 (unsigned long long)id, reason, message);
+        HOX_TRY(run_directory_write_event(
+            &e->directory,
+            json_pack("{s:s, s:I, s:I, s:s, s:s}", "event", "refinement_skipped", "generation",
+                      (json_int_t)generation, "genome", (json_int_t)id, "reason", reason, "message",
+                      message),
+            error));
+    }
+    return HOX_OK;
+}
+
+// Before the generation is told, so that one whose training is stopped was only asked for.
+static hox_status train_elites(experiment *e, const population *p, generation_record *record,
+                               elites *trained, hox_error *error) {
+    hox_error why = HOX_ERROR_INIT;
+    const hox_status status =
+        elites_refine(trained, &e->session, p, e->fitness, record->generation, is_stopped, e, &why);
+    if (status == HOX_CANCELLED) return status;
+    if (status != HOX_OK) return hox_error_set(error, status, "%s", why.message);
+    e->scoring.evaluation_count += trained->evaluation_count;
+    return report_skips(e, trained, record->generation, error);
+}
+
+// After the generation was told. What scoring knows is what genomes compute as they are: a fitness
+// that only training reaches is not among it.
+static void take_refined(experiment *e, const population *p, elite *one) {
+    const uint64_t id = p->items[one->slot].genome->id;
+    const bool takes_weights = !e->config->refinement.baldwinian;
+    e->fitness[one->slot] = one->result.fitness;
+    e->refined_from[one->slot] = id;
+    evolution_refine(e->evolution, one->slot, takes_weights ? one->job.refined : NULL,
+                     one->result.fitness);
+    if (!takes_weights) return;
+    one->job.refined = NULL;
+    scoring_replace(&e->scoring, one->slot, p->items[one->slot].genome->id, &one->result);
+}
+
+static void take_improved(experiment *e, const population *p, elites *trained,
+                          generation_record *record) {
+    double gain = 0.0;
+    size_t count = 0;
+    for (size_t i = 0; i < trained->count; i++) {
+        elite *one = &trained->items[i];
+        if (!one->is_scored) continue;
+        count++;
+        gain += one->result.fitness - one->before;
+        if (!elite_is_improved(one)) continue;
+        take_refined(e, p, one);
+        record->refined_count++;
+    }
+    record->refinement_gain = count > 0 ? gain / (double)count : NAN;
+    count_up(e, p, record);
+}
+
+// ---- the champion ----
 
 // The generation's champion on monitor; the best of all generations there is the run's champion,
 // ties to the earlier.
@@ -426,8 +523,8 @@ static bool has_reached_limit(const experiment *e) {
            (stop->max_wall_seconds > 0.0 && elapsed_seconds(e) >= stop->max_wall_seconds);
 }
 
-static bool is_done(const experiment *e) {
-    return (e->setup.stop_signal && atomic_load(e->setup.stop_signal) != 0) || has_reached_limit(e);
+static bool is_done(experiment *e) {
+    return is_stopped(e) || has_reached_limit(e);
 }
 
 // Seconds since *mark, which moves to now.
@@ -498,10 +595,11 @@ static bool is_save_due(const experiment *e) {
 static hox_status write_generation(experiment *e, const population *p, generation_record *record,
                                    uint64_t *mark, hox_error *error) {
     HOX_TRY(run_directory_write_genomes(&e->directory, record->generation, p, e->scoring.results,
-                                        error));
+                                        e->refined_from, error));
     record->write_seconds = lap(mark);
     e->result.evaluate_seconds += record->evaluate_seconds;
     e->result.evolve_seconds += record->evolve_seconds;
+    e->result.refine_seconds += record->refine_seconds;
     HOX_TRY(run_directory_write_metrics(&e->directory, record, error));
     e->result.generation_count++;
     if (is_save_due(e)) try_to_save(e);
@@ -513,10 +611,16 @@ static hox_status write_generation(experiment *e, const population *p, generatio
 }
 
 static hox_status score_population(experiment *e, const population *p, generation_record *record,
-                                   hox_error *error) {
+                                   elites *trained, uint64_t *mark, hox_error *error) {
     HOX_TRY(scoring_run(&e->scoring, &e->session, p, error));
+    take_fitness(e, p);
     count_up(e, p, record);
-    return report_failures(e, p, record, error);
+    HOX_TRY(report_failures(e, p, record, error));
+    record->evaluate_seconds = lap(mark);
+    if (!elites_are_due(e->config, record->generation)) return HOX_OK;
+    HOX_TRY(train_elites(e, p, record, trained, error));
+    record->refine_seconds = lap(mark);
+    return HOX_OK;
 }
 
 static void write_loss(experiment *e, uint32_t generation, const hox_error *why) {
@@ -528,28 +632,42 @@ static void write_loss(experiment *e, uint32_t generation, const hox_error *why)
     need_written(e, status);
 }
 
+// Asked for and not told: resuming evaluates it again. A stop is no failure.
+static hox_status abandon_generation(experiment *e, uint32_t generation,
+                                     uint64_t evaluations_before, hox_status status,
+                                     const hox_error *error) {
+    e->scoring.evaluation_count = evaluations_before;
+    try_to_save(e);
+    if (status == HOX_DEVICE_LOST) write_loss(e, generation, error);
+    return status == HOX_CANCELLED && is_stopped(e) ? HOX_OK : status;
+}
+
 static hox_status run_generation(experiment *e, hox_error *error) {
     const population *p;
+    elites trained = {0};
+    const uint64_t evaluations_before = e->scoring.evaluation_count;
     uint64_t mark = clock_ns();
     HOX_TRY(evolution_ask(e->evolution, &p, error));
     generation_record record = {.generation = evolution_generation(e->evolution),
                                 .species_count = evolution_state_of(e->evolution)->species.count,
+                                .refinement_gain = NAN,
                                 .evolve_seconds = lap(&mark)};
-    const hox_status status = score_population(e, p, &record, error);
-    if (status != HOX_OK) { // asked for and not told: resuming evaluates it again
-        try_to_save(e);
-        if (status == HOX_DEVICE_LOST) write_loss(e, record.generation, error);
-        return status;
+    const hox_status status = score_population(e, p, &record, &trained, &mark, error);
+    if (status != HOX_OK) {
+        elites_deinit(&trained);
+        return abandon_generation(e, record.generation, evaluations_before, status, error);
     }
+    evolution_tell(e->evolution, e->fitness);
+    take_improved(e, p, &trained, &record);
+    elites_deinit(&trained);
     log_line(&e->log, HOX_LOG_DEBUG,
              "generation %u: %zu species, %llu genomes evaluated so far, %.3f s to breed",
              record.generation, record.species_count, (unsigned long long)record.evaluation_total,
              record.evolve_seconds);
-    evolution_tell(e->evolution, e->fitness);
     note_improvement(e, &record);
     HOX_TRY(score_champion(e, p, &record, error));
     HOX_TRY(evaluation_end_generation(e->session.evaluation, e->scoring.results, p->count, error));
-    record.evaluate_seconds = lap(&mark);
+    record.evaluate_seconds += lap(&mark);
     return write_generation(e, p, &record, &mark, error);
 }
 

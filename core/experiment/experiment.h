@@ -21,7 +21,8 @@ typedef struct experiment_setup {
     bool is_forced;            // although something that changes results has changed
     const log_sink *log;
     const experiment_observer *observer;
-    const atomic_int *stop_signal; // not 0: finish the generation, save, end
+    const atomic_int *stop_signal; // not 0: finish the generation, unless it is in training: that
+                                   // one is given up; save, end
 } experiment_setup;
 
 // Opens dataset and runtime, cuts the splits, uploads select and monitor, makes the folder. Errors:

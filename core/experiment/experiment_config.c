@@ -67,6 +67,7 @@ const settings_object settings_objects[] = {
     OBJECT("/evolution/mutation", mutation_fields, &mutation_field_count, evolution.mutation, 0),
     OBJECT("/evolution/species", species_fields, &species_field_count, evolution.species, 0),
     OBJECT("/evolution/distance", distance_fields, &distance_field_count, evolution.distance, 0),
+    OBJECT("/refinement", refinement_fields, &refinement_field_count, refinement, 0),
     OBJECT("/stop", stop_fields, &stop_fields_count, stop, 0),
     OBJECT("/run", run_fields, &run_fields_count, run, 0),
 };

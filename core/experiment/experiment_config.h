@@ -5,6 +5,7 @@
 #include "config/document.h"
 #include "config/field.h"
 #include "evaluation/evaluation_config.h"
+#include "evaluation/refinement_config.h"
 #include "evolution/evolution_config.h"
 #include "plugin_host/catalog.h"
 #include "plugin_host/instance.h"
@@ -46,6 +47,7 @@ typedef struct experiment_config {
     evaluation_config evaluation;
     genome_config genome;
     evolution_config evolution;
+    refinement_config refinement;
     stop_config stop;
     run_config run;
     instance dataset, fitness, runtime; // opened files with their options filled

@@ -18,6 +18,8 @@ static const char *const free_settings[] = {"/name",
                                             "/evaluation/vram_recovery_generations",
                                             "/evaluation/gpu_vram_cap_bytes",
                                             "/evaluation/cache_val_on_gpu",
+                                            "/evaluation/cache_refinement_train_on_gpu",
+                                            "/evaluation/cache_refinement_test_on_gpu",
                                             "/evaluation/keep_population_on_gpu_within_generation",
                                             "/evaluation/cuda_empty_cache_interval",
                                             "/evaluation/fitness_eval_parallel"};

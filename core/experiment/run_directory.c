@@ -266,18 +266,20 @@ static json_t *operators_json(const individual *one) {
     return json;
 }
 
-static json_t *genome_line(uint32_t generation, const individual *one, const evaluation_result *r) {
+static json_t *genome_line(uint32_t generation, const individual *one, const evaluation_result *r,
+                           uint64_t refined_from) {
     const hox_genome_facts *f = &r->facts;
     const bool is_ok = r->reason == EVALUATION_OK;
-    return json_pack(
+    json_t *line = json_pack(
         "{s:I, s:I, s:[I,I], s:I, s:b, s:o, s:I, s:o, s:s?, s:[I,I,I,I], s:I, s:I, s:I, s:I, s:I, "
         "s:I, s:I, "
         "s:o}",
         "generation", (json_int_t)generation, "id", (json_int_t)one->genome->id, "parents",
         (json_int_t)one->genome->parent_ids[0], (json_int_t)one->genome->parent_ids[1], "species",
         (json_int_t)one->species_id, "elite", one->is_elite, "operators", operators_json(one),
-        "failed_tries", (json_int_t)one->birth.failed_count, "fitness", json_value_real(r->fitness),
-        "failure", is_ok ? NULL : evaluation_reasons[r->reason], "tp_tn_fp_fn",
+        "failed_tries", (json_int_t)one->birth.failed_count, "fitness",
+        json_value_real(one->has_fitness ? one->fitness : NAN), "failure",
+        is_ok ? NULL : evaluation_reasons[r->reason], "tp_tn_fp_fn",
         (json_int_t)r->metrics.true_positives, (json_int_t)r->metrics.true_negatives,
         (json_int_t)r->metrics.false_positives, (json_int_t)r->metrics.false_negatives, "nodes",
         (json_int_t)f->node_count, "edges", (json_int_t)f->edge_count, "enabled_edges",
@@ -285,13 +287,18 @@ static json_t *genome_line(uint32_t generation, const individual *one, const eva
         "executed_edges", (json_int_t)f->executed_edge_count, "weights",
         (json_int_t)f->weight_count, "flops", (json_int_t)f->flops_per_sample, "structure",
         json_value_hash(r->structure_hash));
+    if (line && refined_from != 0)
+        json_object_set_new(line, "refined_from", json_integer((json_int_t)refined_from));
+    return line;
 }
 
 hox_status run_directory_write_genomes(run_directory *d, uint32_t generation, const population *p,
-                                       const evaluation_result *results, hox_error *error) {
+                                       const evaluation_result *results,
+                                       const uint64_t *refined_from, hox_error *error) {
     for (size_t i = 0; i < p->count; i++)
-        HOX_TRY(
-            jsonl_append(&d->genomes, genome_line(generation, &p->items[i], &results[i]), error));
+        HOX_TRY(jsonl_append(&d->genomes,
+                             genome_line(generation, &p->items[i], &results[i], refined_from[i]),
+                             error));
     return HOX_OK;
 }
 
@@ -300,16 +307,19 @@ hox_status run_directory_write_metrics(run_directory *d, const generation_record
     const hox_genome_facts *f = &r->champion_facts;
     return jsonl_append(
         &d->metrics,
-        json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}",
+        json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, "
+                  "s:f, s:f, s:f}",
                   "generation", (json_int_t)r->generation, "best", json_value_real(r->best), "mean",
                   json_value_real(r->mean), "monitor", json_value_real(r->monitor), "champion",
                   (json_int_t)r->champion_id, "champion_nodes", (json_int_t)f->executed_node_count,
                   "champion_edges", (json_int_t)f->executed_edge_count, "champion_flops",
                   (json_int_t)f->flops_per_sample, "evaluated", (json_int_t)r->evaluated_count,
                   "failed", (json_int_t)r->failed_count, "species", (json_int_t)r->species_count,
-                  "evaluations", (json_int_t)r->evaluation_total, "evaluate_seconds",
-                  r->evaluate_seconds, "evolve_seconds", r->evolve_seconds, "write_seconds",
-                  r->write_seconds),
+                  "evaluations", (json_int_t)r->evaluation_total, "refined",
+                  (json_int_t)r->refined_count, "refinement_gain",
+                  json_value_real(r->refinement_gain), "evaluate_seconds", r->evaluate_seconds,
+                  "evolve_seconds", r->evolve_seconds, "refine_seconds", r->refine_seconds,
+                  "write_seconds", r->write_seconds),
         error);
 }
 

@@ -41,7 +41,9 @@ typedef struct generation_record {
     size_t evaluated_count, failed_count;
     size_t species_count;
     uint64_t evaluation_total; // genomes evaluated so far; elites and twins cost nothing
-    double evaluate_seconds, evolve_seconds, write_seconds;
+    size_t refined_count;      // trained genomes that took their slot
+    double refinement_gain;    // in fitness, mean of those that were tried; NaN = none was
+    double evaluate_seconds, evolve_seconds, refine_seconds, write_seconds;
 } generation_record;
 
 // What a run found, for run.json and the summary. NaN: not measured.
@@ -56,7 +58,7 @@ typedef struct run_result {
     int stop_signal;      // 0 = ended by itself
     bool had_ended;       // there was nothing left to do
     bool has_failed_save; // a checkpoint could not be written
-    double evaluate_seconds, evolve_seconds, write_seconds, total_seconds;
+    double evaluate_seconds, evolve_seconds, refine_seconds, write_seconds, total_seconds;
 } run_result;
 
 // Each writes one line or file. Errors: IO, OUT_OF_HOST_MEMORY. [main]
@@ -65,8 +67,10 @@ hox_status run_directory_write_config(run_directory *d, experiment_config *confi
 hox_status run_directory_write_run(run_directory *d, const session *s,
                                    const run_result *result /* NULL: not ended */,
                                    hox_error *error) HOX_MUST_CHECK;
+// refined_from: by slot, the genome it was before its training; 0 = it was not trained.
 hox_status run_directory_write_genomes(run_directory *d, uint32_t generation, const population *p,
                                        const evaluation_result *results,
+                                       const uint64_t *refined_from,
                                        hox_error *error) HOX_MUST_CHECK;
 hox_status run_directory_write_metrics(run_directory *d, const generation_record *record,
                                        hox_error *error) HOX_MUST_CHECK;

@@ -154,3 +154,8 @@ hox_status scoring_run(scoring *s, session *opened, const population *p, hox_err
     if (status != HOX_OK) s->evaluation_count = count_before;
     return status;
 }
+
+void scoring_replace(scoring *s, size_t slot, uint64_t id, const evaluation_result *result) {
+    s->ids[slot] = id;
+    s->results[slot] = *result;
+}

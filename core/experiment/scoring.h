@@ -23,3 +23,6 @@ void scoring_deinit(scoring *s); // {0} too
 // session_score. [main]
 hox_status scoring_run(scoring *s, session *opened, const population *p,
                        hox_error *error) HOX_MUST_CHECK;
+
+// Another genome has taken this slot of the current generation. [main]
+void scoring_replace(scoring *s, size_t slot, uint64_t id, const evaluation_result *result);

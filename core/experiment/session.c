@@ -14,6 +14,9 @@ static hox_status read_part(void *context, uint64_t first, uint64_t count, image
     return splits_read(p->splits, p->part, first, count, consume, consumer, error);
 }
 
+static const uint32_t uses[SPLIT_COUNT] = {
+    [SPLIT_REFINE] = SPLIT_USE_TRAIN, [SPLIT_MONITOR] = SPLIT_USE_MONITOR}; // others: to score on
+
 static void describe_part(session *s, uint32_t part) {
     session_part *p = &s->parts[part];
     *p = (session_part){.splits = &s->splits,
@@ -24,7 +27,8 @@ static void describe_part(session *s, uint32_t part) {
                                  .channels = s->splits.info.channels,
                                  .height = s->splits.info.height,
                                  .width = s->splits.info.width,
-                                 .labels = s->splits.parts[part].labels}};
+                                 .labels = s->splits.parts[part].labels,
+                                 .use = uses[part]}};
 }
 
 static hox_status open_parts(session *s, const log_sink *log, memory_listener listener,
@@ -71,6 +75,23 @@ hox_status session_score(session *s, uint32_t part, const genome *const *genomes
                              split_names[part]);
     return evaluation_score(s->evaluation, genomes, genome_count, &s->parts[part].data, results,
                             error);
+}
+
+hox_status session_refine(session *s, const refinement_order *order, refinement_job *jobs,
+                          size_t count, hox_error *error) {
+    return evaluation_refine(s->evaluation, order, &s->parts[SPLIT_REFINE].data, jobs, count,
+                             error);
+}
+
+hox_status session_check_training(const session *s, const char *setting, hox_error *error) {
+    if (!evaluation_can_train(s->evaluation))
+        return hox_error_set(error, HOX_BAD_OPTION,
+                             "%s: runtime %s does not train; evaluation.forward_runtime names "
+                             "another, eager for one",
+                             setting, s->config->runtime.plugin->name);
+    if (s->splits.parts[SPLIT_REFINE].count > 0) return HOX_OK;
+    return hox_error_set(error, HOX_BAD_OPTION,
+                         "/task/split_fractions: no image is left for refine, to train on");
 }
 
 void session_drop(session *s, uint32_t part) {

@@ -31,6 +31,13 @@ void session_close(session *s); // {0} too
 hox_status session_score(session *s, uint32_t part, const genome *const *genomes,
                          size_t genome_count, evaluation_result *results,
                          hox_error *error) HOX_MUST_CHECK;
+// Trains on refine; see refinement_run. [main]
+hox_status session_refine(session *s, const refinement_order *order, refinement_job *jobs,
+                          size_t count, hox_error *error) HOX_MUST_CHECK;
+// Whether there are images to train on and a runtime that does. Errors: BAD_OPTION, the message
+// begins with setting where it is the runtime that does not. [main]
+hox_status session_check_training(const session *s, const char *setting,
+                                  hox_error *error) HOX_MUST_CHECK;
 void session_drop(session *s, uint32_t part); // takes the split off the device
 
 // Whether runtime and fitness give the same genome the same fitness each time.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kill.py HOX calls|times [long] [slow] [squeezed_by=RUNTIME]: runs that are killed, at every call that touches a file or at any time, and go on.
+"""kill.py HOX calls|times [long] [slow] [refined] [squeezed_by=RUNTIME]: runs that are killed, at every call that touches a file or at any time, and go on.
 Those killed before config.resolved.json was there have nothing to go on with; they are run anew."""
 
 import random
@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 
-from lab import (FOLDER, IS_LONG, IS_SLOW, SQUEEZED_BY, Running, can_trace, check, check_equal, count, file_calls, finish, hox, must,
+from lab import (FOLDER, IS_LONG, IS_REFINED, IS_SLOW, SQUEEZED_BY, Running, can_trace, check, check_equal, count, file_calls, finish, hox, must,
                  reference, resume_words, run_words, sample, save_of)
 
 SEED = 5
@@ -50,7 +50,7 @@ def at_times():
     start = time.monotonic()
     reference(SEED, **LONGER)
     most = time.monotonic() - start
-    rounds = (60 if SQUEEZED_BY else 200) if IS_LONG else 5 if IS_SLOW or SQUEEZED_BY else 15
+    rounds = (60 if SQUEEZED_BY or IS_REFINED else 200) if IS_LONG else 4 if IS_SLOW or SQUEEZED_BY or IS_REFINED else 15
     for number in range(rounds):
         out = FOLDER / "killed"
         words = run_words(out, SEED, **LONGER)

@@ -16,6 +16,9 @@ IS_LONG = "long" in sys.argv[2:]
 IS_SLOW = "slow" in sys.argv[2:]  # a sanitizer's build: sample more thinly
 # A runtime that takes memory for all maps of a batch: every run then has less than it would take.
 SQUEEZED_BY = next((word.partition("=")[2] for word in sys.argv[2:] if word.startswith("squeezed_by=")), None)
+IS_REFINED = "refined" in sys.argv[2:]  # elites are trained, often and long
+REFINEMENT = {"elite_refinement_enabled": True, "elite_refinement_every": 2, "elite_refinement_lr": 0.01,
+              "elite_refinement_fraction": 0.5, "elite_refinement_epochs": 3, "elite_refinement_batch_size": 16}
 SQUEEZE = {"forward_runtime": SQUEEZED_BY, "gpu_vram_cap_bytes": 38000, "eval_batch_size_min": 4, "batch_size": 4}
 
 # In memory where that is possible: thousands of fsyncs on a disk take minutes.
@@ -62,6 +65,7 @@ def write_experiment(seed):
         "genome": {"allowed_channels": [3, 8]},
         "evaluation": {"fitness_eval_parallel": 1, **(SQUEEZE if SQUEEZED_BY else {})},
         "evolution": {"population_size": 8, "mutation": {"add_node": 0.3}},
+        "refinement": REFINEMENT if IS_REFINED else {},
         "stop": {"max_generations": GENERATIONS}}))
     return str(path)
 

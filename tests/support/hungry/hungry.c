@@ -15,7 +15,8 @@ struct hox_runtime {
     hungry_options options;
     hox_runtime *inner; // eager's
     block_pool pool;
-    atomic_uint_fast64_t call_count; // of evaluate
+    atomic_uint_fast64_t call_count;  // of evaluate and train_forward
+    atomic_uint_fast64_t train_count; // of train_forward
 };
 
 struct hox_runner {
@@ -134,13 +135,17 @@ static hox_status hungry_prepare(hox_runtime *runtime, uint32_t lane, const hox_
     return status;
 }
 
+static hox_status count_call(hox_runtime *runtime, hox_error *error) {
+    const uint64_t call = atomic_fetch_add(&runtime->call_count, 1) + 1;
+    if (runtime->options.lose_at == 0 || call < (uint64_t)runtime->options.lose_at) return HOX_OK;
+    return hox_error_set(error, HOX_DEVICE_LOST, "call %lld took the device with it",
+                         (long long)runtime->options.lose_at);
+}
+
 static hox_status hungry_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *const *jobs,
                                   uint32_t job_count, hox_error *error) {
     hox_job own[MAX_GROUP], *calls[MAX_GROUP] = {NULL};
-    const uint64_t call = atomic_fetch_add(&runtime->call_count, 1) + 1;
-    if (runtime->options.lose_at > 0 && call >= (uint64_t)runtime->options.lose_at)
-        return hox_error_set(error, HOX_DEVICE_LOST, "call %lld took the device with it",
-                             (long long)runtime->options.lose_at);
+    HOX_TRY(count_call(runtime, error));
     if (job_count > (uint64_t)runtime->options.group)
         return hox_error_set(error, HOX_INVALID_ARGUMENT, "%u jobs, hungry takes %lld", job_count,
                              (long long)runtime->options.group);
@@ -153,6 +158,24 @@ static hox_status hungry_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *
     for (uint32_t i = 0; i < job_count; i++)
         jobs[i]->status = own[i].status;
     return status;
+}
+
+// Training -------------------------------------------------------------------------------------
+
+static hox_status hungry_train_forward(hox_runner *runner, const hox_weights *weights,
+                                       const hox_samples *samples, const uint64_t *indices,
+                                       uint64_t count, float *logits, hox_error *error) {
+    hox_runtime *runtime = runner->runtime;
+    HOX_TRY(count_call(runtime, error));
+    if ((int64_t)atomic_fetch_add(&runtime->train_count, 1) + 1 == runtime->options.short_at)
+        return hox_error_set(error, HOX_OUT_OF_DEVICE_MEMORY, "call %lld finds no memory",
+                             (long long)runtime->options.short_at);
+    return eager->train_forward(runner->inner, weights, samples, indices, count, logits, error);
+}
+
+static hox_status hungry_train_backward(hox_runner *runner, const float *dlogits, float *gradient,
+                                        hox_error *error) {
+    return eager->train_backward(runner->inner, dlogits, gradient, error);
 }
 
 // Memory ---------------------------------------------------------------------------------------
@@ -173,7 +196,9 @@ static const hox_field fields[] = {
     HOX_INT(hungry_options, group, 1, 1, MAX_GROUP, "jobs in one evaluate"),
     HOX_INT(hungry_options, multiple, 1, 1, 1000000, "images a chunk is cut at"),
     HOX_INT(hungry_options, lose_at, 0, 0, INT64_MAX,
-            "the call of evaluate that loses the device; 0 = none"),
+            "the call of evaluate or train_forward that loses the device; 0 = none"),
+    HOX_INT(hungry_options, short_at, 0, 0, INT64_MAX,
+            "the call of train_forward that finds no memory; 0 = none"),
     HOX_BOOL(hungry_options, pool, 0, "keep released blocks until trimmed"),
 };
 
@@ -193,6 +218,8 @@ static const hox_runtime_api api = {
     .evaluate = hungry_evaluate,
     .memory = hungry_memory,
     .trim = hungry_trim,
+    .train_forward = hungry_train_forward,
+    .train_backward = hungry_train_backward,
 };
 
 HOX_RUNTIME_PLUGIN(&api, .name = "hungry", .version = "1.0.0", .licence = "Apache-2.0",

@@ -4,6 +4,7 @@
 #include "doubles.h"
 
 #include <criterion/criterion.h>
+#include <jansson.h>
 #include <unistd.h>
 
 static child self;
@@ -42,6 +43,9 @@ static const struct {
     {{"run"}, 2, "hox run"},
     {{"run", "one", "two"}, 2, "hox run"},
     {{"resume", "--help"}, 0, "--force"},
+    {{"train", "--help"}, 0, "--experiment"},
+    {{"train"}, 2, "hox train"},
+    {{"train", "nothere.json"}, 3, "nothere.json"},
     {{"resume"}, 2, "hox resume"},
     {{"resume", "nothere"}, 3, "nothere: there is no run to go on with"},
     {{"run", "--ste=a=1", "file"}, 2, "did you mean --set?"},
@@ -184,6 +188,62 @@ Test(cli, exits_with_5_when_the_data_does_not_fit) {
     cr_expect_eq(self.code, 5, "%s", self.err);
     cr_expect(strstr(self.err, "does not fit on cpu"), "%s", self.err);
     cr_expect_str_empty(self.out);
+}
+
+// ---- training ----
+
+Test(cli, trains_a_genome_and_overwrites_nothing) {
+    child_write(&self, "file.json", small);
+    child_run(&self, WORDS("run", "file.json", "--out", "out"));
+    cr_assert_eq(self.code, 0, "%s", self.err);
+    child_run(&self, WORDS("train", "out", "--out", "new.json", "--set",
+                           "refinement.elite_refinement_epochs=3"));
+    cr_assert_eq(self.code, 0, "%s", self.err);
+    cr_expect_eq(lines_with(self.err, "epoch "), 3, "%s", self.err);
+    cr_expect(strstr(self.out, "3 epochs of 40 images"), "%s", self.out);
+    cr_expect_eq(lines_with(self.out, "  select "), 1, "%s", self.out);
+    cr_expect_eq(lines_with(self.out, "  monitor "), 1, "%s", self.out);
+    char *trained = child_read(&self, "new.json");
+
+    child_run(&self, WORDS("train", "out", "--out", "new.json"));
+    cr_expect_eq(self.code, 2, "%s", self.err);
+    cr_expect(strstr(self.err, "new.json: is there already"), "%s", self.err);
+    cr_expect_eq(line_count(self.err), 1, "%s", self.err);
+    char *still = child_read(&self, "new.json");
+    cr_expect_str_eq(still, trained);
+    free(still);
+    free(trained);
+
+    child_run(&self, WORDS("train", "new.json", "--out", "newer.json"));
+    cr_expect_eq(self.code, 2, "%s", self.err);
+    cr_expect(strstr(self.err, "name its experiment with --experiment FILE"), "%s", self.err);
+    child_run(&self, WORDS("train", "new.json", "--experiment", "file.json", "--json", "--quiet"));
+    cr_expect_eq(self.code, 0, "%s", self.err);
+    json_t *json = json_loads(self.out, 0, NULL);
+    cr_expect_eq(json_array_size(json_object_get(json, "loss")), 2, "%s", self.out);
+    char *path = temp_path(&self.folder, json_string_value(json_object_get(json, "file")));
+    cr_expect_eq(access(path, R_OK), 0, "%s", path);
+    free(path);
+    json_decref(json);
+}
+
+Test(cli, refuses_to_train_with_what_cannot) {
+    static const struct {
+        const char *set, *fragment;
+    } wrong[] = {
+        {"task.split_fractions=[0,0.5,0.5]", "no image is left for refine"},
+        {"dataset.size=9", "the genome takes images of 3 x 8 x 8, the dataset has 3 x 9 x 9"},
+        {"refinement.elite_refinement_optimizer=adamw", "did you mean \"adam\"?"},
+    };
+    child_write(&self, "file.json", small);
+    child_run(&self, WORDS("run", "file.json", "--out", "out"));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        child_run(&self, WORDS("train", "out", "--out", "new.json", "--set", wrong[i].set));
+        cr_expect_eq(self.code, 3, "%s", wrong[i].set);
+        cr_expect(strstr(self.err, wrong[i].fragment), "%s: %s", wrong[i].set, self.err);
+        cr_expect_eq(line_count(self.err), 1, "%s", self.err);
+        cr_expect_str_empty(self.out);
+    }
 }
 
 // ---- output that goes nowhere ----

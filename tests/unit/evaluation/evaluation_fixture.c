@@ -50,6 +50,8 @@ void engine_init(engine *self, const hox_plugin *runtime, const hox_plugin *fitn
                                 .vram_usage_threshold = 0.72,
                                 .vram_recovery_generations = 8,
                                 .cache_val_on_gpu = 1,
+                                .cache_refinement_train_on_gpu = 1,
+                                .cache_refinement_test_on_gpu = 1,
                                 .cuda_empty_cache_interval = 50}};
     must(instance_init(&self->runtime, runtime, "", NULL, &error), &error);
     must(instance_init(&self->fitness, fitness, "", NULL, &error), &error);

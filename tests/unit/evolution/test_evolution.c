@@ -82,6 +82,49 @@ Test(evolution, the_champion_is_the_fittest_then_the_smallest_then_the_oldest) {
     evolution_destroy(e);
 }
 
+// ---- training ----
+
+Test(evolution, a_trained_genome_takes_its_slot_under_a_new_id) {
+    const settings s = default_settings(5);
+    evolution *e = evolve_with(&s, 3);
+    const population *p = ask(e);
+    evolution_tell(e, (const double[]){0.5, 0.7, 0.1, 0.6, NAN});
+    const lineage before = evolution_state_of(e)->lineage;
+    const uint32_t home = p->items[3].species_id;
+    for (size_t slot = 2; slot < 4; slot++) {
+        genome *trained = genome_copy(p->items[slot].genome, NULL);
+        evolution_refine(e, slot, trained, slot == 3 ? 0.9 : 0.2);
+        cr_expect_eq(p->items[slot].genome, trained);
+        cr_expect_eq(trained->id, 4 + slot, "in the order of slots");
+        cr_expect_eq(p->items[slot].fitness, slot == 3 ? 0.9 : 0.2);
+    }
+    cr_expect_eq(evolution_champion(e), &p->items[3]);
+    cr_expect_eq(evolution_state_of(e)->best_fitness, 0.9);
+    cr_expect_eq(species_find(&evolution_state_of(e)->species, home)->best_fitness, 0.9);
+    cr_expect_eq(p->items[3].species_id, home);
+    cr_expect(memcmp(&before, &evolution_state_of(e)->lineage, sizeof before) == 0);
+    p = ask(e);
+    const individual *kept = find_individual(p, 7);
+    cr_expect(kept && kept->is_elite, "the next generation has it unchanged");
+    for (size_t i = 0; i < p->count; i++)
+        cr_expect(p->items[i].is_elite || p->items[i].genome->id >= 8);
+    evolution_destroy(e);
+}
+
+Test(evolution, training_may_leave_the_genome_and_change_its_fitness_alone) {
+    const settings s = default_settings(3);
+    evolution *e = evolve_with(&s, 3);
+    const population *p = ask(e);
+    evolution_tell(e, (const double[]){0.5, 0.7, 0.1});
+    const genome *g = p->items[2].genome;
+    evolution_refine(e, 2, NULL, 0.8);
+    cr_expect_eq(p->items[2].genome, g);
+    cr_expect_eq(g->id, 3);
+    cr_expect_eq(evolution_champion(e), &p->items[2]);
+    cr_expect_eq(evolution_state_of(e)->next_id, 4);
+    evolution_destroy(e);
+}
+
 Test(evolution, goes_on_where_nobody_has_a_fitness) {
     const settings s = default_settings(7);
     const double nobody[7] = {NAN, NAN, INFINITY, -INFINITY, NAN, NAN, NAN};

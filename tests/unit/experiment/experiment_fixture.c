@@ -63,10 +63,14 @@ void lab_deinit(lab *self) {
 
 static atomic_int stop_signal;
 
+void lab_stop(void) {
+    atomic_store(&stop_signal, SIGTERM);
+}
+
 static void end_in_time(void *context, const experiment *e, const generation_record *record) {
     (void)e;
     const lab_job *job = context;
-    if (job->stop_at == record->generation + 1) atomic_store(&stop_signal, SIGTERM);
+    if (job->stop_at == record->generation + 1) lab_stop();
     usleep(job->pause_ms * 1000);
     if (job->kill_at == record->generation + 1) raise(SIGKILL);
 }

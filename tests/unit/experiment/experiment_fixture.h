@@ -39,6 +39,8 @@ hox_status lab_try(lab *self, const lab_job *job, run_result *result, hox_error 
 run_result lab_do(lab *self, const lab_job *job); // everything must go well
 void lab_kill(lab *self, const lab_job *job);     // runs and dies in a child process
 
+void lab_stop(void); // tells the run at work to stop; also from its plugins
+
 // Loads and runs into folder/out; everything must go well.
 run_result lab_run(lab *self, const char *text, const char *const *sets, const char *out);
 
