@@ -10,9 +10,10 @@
 #include "experiment/session.h"
 #include "io/genome_json.h"
 
-#include <math.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { BEFORE, AFTER, TIMES };
@@ -34,23 +35,31 @@ typedef struct training {
 // ---- where it is written ----
 
 typedef struct file_name {
-    char text[PATH_MAX];
+    char text[PATH_MAX + 2]; // and room for "."
 } file_name;
 
 static file_name name_output(const command_line *line, const genome *g) {
     file_name name;
     const char *said = command_line_value(line, "out");
     if (said)
-        snprintf(name.text, sizeof name.text, "%s", said);
+        snprintf(name.text, PATH_MAX, "%s", said);
     else
         snprintf(name.text, sizeof name.text, "genome-%llu-trained.json",
                  (unsigned long long)g->id);
     return name;
 }
 
-static int check_output(const char *path, terminal *t) {
-    if (access(path, F_OK) != 0) return EXIT_OK;
-    terminal_error(t, "%s: is there already; name another file with --out FILE", path);
+// Before the training, which may take long.
+static int check_output(const file_name *out, terminal *t) {
+    file_name folder = *out;
+    char *slash = strrchr(folder.text, '/');
+    snprintf(slash ? slash + 1 : folder.text, 2, ".");
+    if (access(out->text, F_OK) == 0)
+        terminal_error(t, "%s: is there already; name another file with --out FILE", out->text);
+    else if (access(folder.text, W_OK) != 0)
+        terminal_error(t, "%s: no file can be written there: %s", out->text, strerror(errno));
+    else
+        return EXIT_OK;
     return EXIT_USAGE;
 }
 
@@ -175,7 +184,7 @@ static int train(const opening *o, const command_line *line, terminal *t) {
     const char *experiment;
     loading l;
     int code = opening_find_experiment(o, line, t, &experiment);
-    if (code == EXIT_OK) code = check_output(out.text, t);
+    if (code == EXIT_OK) code = check_output(&out, t);
     if (code != EXIT_OK) return code;
     code = loading_open(&l, experiment, line, t);
     if (code != EXIT_OK) return code;
