@@ -54,7 +54,9 @@ static int check_output(const file_name *out, terminal *t) {
     file_name folder = *out;
     char *slash = strrchr(folder.text, '/');
     snprintf(slash ? slash + 1 : folder.text, 2, ".");
-    if (access(out->text, F_OK) == 0)
+    if (!out->text[0])
+        terminal_error(t, "--out: the name of a file is missing");
+    else if (access(out->text, F_OK) == 0)
         terminal_error(t, "%s: is there already; name another file with --out FILE", out->text);
     else if (access(folder.text, W_OK) != 0)
         terminal_error(t, "%s: no file can be written there: %s", out->text, strerror(errno));

@@ -186,8 +186,10 @@ static hox_status fill_window(trainer *t, const uint64_t *images, uint64_t count
 
 static hox_status not_finite(trainer *t, const char *what, hox_error *error) {
     t->all->jobs[t->job].reason = REFINEMENT_NAN;
-    return hox_error_set(error, HOX_INTERNAL, "%s is not finite in step %" PRIu64, what,
-                         t->optimizer.step + 1);
+    return hox_error_set(error, HOX_INTERNAL,
+                         "%s is not finite in step %" PRIu64
+                         "; try a lower elite_refinement_lr, or an elite_refinement_clip_norm",
+                         what, t->optimizer.step + 1);
 }
 
 // Adds to the gradient of a batch of batch_count images what these count of them have in it.

@@ -639,7 +639,10 @@ static hox_status abandon_generation(experiment *e, uint32_t generation,
     e->scoring.evaluation_count = evaluations_before;
     try_to_save(e);
     if (status == HOX_DEVICE_LOST) write_loss(e, generation, error);
-    return status == HOX_CANCELLED && is_stopped(e) ? HOX_OK : status;
+    if (status != HOX_CANCELLED || !is_stopped(e)) return status;
+    log_line(e->setup.log, HOX_LOG_INFO,
+             "generation %u is given up in its training; resuming does it again", generation);
+    return HOX_OK;
 }
 
 static hox_status run_generation(experiment *e, hox_error *error) {

@@ -48,6 +48,9 @@ static hox_status check_edge(const genome *g, const genome_edge *edge, uint32_t 
     if (edge->to == GENOME_INPUT) return wrong_edge(edge, "leads into the input", error);
     if (edge->from == GENOME_OUTPUT) return wrong_edge(edge, "leads out of the output", error);
     const geometry e = edge->geometry;
+    if (e.rows.stride > MAX_SIDE || e.columns.stride > MAX_SIDE || e.rows.padding > MAX_SIDE ||
+        e.columns.padding > MAX_SIDE)
+        return wrong_edge(edge, "a stride or a padding is above 65536", error);
     if (!geometry_fits(e, from->size, to->size))
         return hox_error_set(error, HOX_INVALID_ARGUMENT,
                              "edge %u -> %u: kernel %u x %u, stride %u x %u, padding %u x %u do "

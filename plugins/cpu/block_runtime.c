@@ -67,7 +67,8 @@ static size_t larger(size_t a, size_t b) {
 static hox_status grow_lane(hox_runtime *runtime, uint32_t lane, const cpu_program *p,
                             hox_error *error) {
     cpu_lane *own = &runtime->lanes[lane];
-    cpu_lane grown = {.map_size = larger(own->map_size, p->arena_size + runtime->kept_size),
+    cpu_lane grown = {.runner_count = own->runner_count,
+                      .map_size = larger(own->map_size, p->arena_size + runtime->kept_size),
                       .output_size = larger(own->output_size, p->nodes[p->node_count - 1].size)};
     if (lane_bytes(&grown) == lane_bytes(own)) return HOX_OK;
     void *block;
@@ -94,11 +95,13 @@ hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan
                          .program = cpu_program_make(made + 1, plan),
                          .bytes = bytes};
     const hox_status status = grow_lane(runtime, lane, made->program, error);
-    if (status == HOX_OK)
-        *runner = made;
-    else
+    if (status != HOX_OK) {
         cpu_return_block(runtime->host, block, bytes);
-    return status;
+        return status;
+    }
+    runtime->lanes[lane].runner_count++;
+    *runner = made;
+    return HOX_OK;
 }
 
 static hox_status prepare_training(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
@@ -129,9 +132,17 @@ hox_status cpu_block_prepare_any(hox_runtime *runtime, uint32_t lane, const hox_
                : cpu_block_prepare(runtime, lane, plan, options, runner, error);
 }
 
+static void leave_lane(hox_runtime *runtime, uint32_t lane) {
+    cpu_lane *own = &runtime->lanes[lane];
+    if (--own->runner_count > 0) return;
+    cpu_return_block(runtime->host, own->memory, lane_bytes(own));
+    *own = (cpu_lane){0};
+}
+
 void cpu_block_release(hox_runner *runner) {
     if (!runner) return;
     cpu_trainer_destroy(runner->trainer);
+    if (runner->program) leave_lane(runner->runtime, runner->capacity.lane);
     cpu_return_block(runner->runtime->host, runner, runner->bytes);
 }
 

@@ -6,9 +6,10 @@
 #include "cpu/samples.h"
 #include "cpu/trainer.h"
 
-// A lane's memory, for the largest of its runners so far: maps in turn, those that are kept, and
-// room to sort an output map.
+// A lane's memory, for the largest of its runners so far, while it has any: maps in turn, those
+// that are kept, and room to sort an output map.
 typedef struct cpu_lane {
+    uint32_t runner_count; // for inference
     float *memory;
     size_t map_size, output_size; // floats: maps and kept maps; behind them the room to sort
 } cpu_lane;
@@ -59,7 +60,8 @@ hox_status cpu_block_train_backward(hox_runner *runner, const float *dlogits, fl
 hox_status cpu_block_estimate(const hox_runtime *runtime, const hox_plan *plan, uint32_t precision,
                               hox_estimate *estimate, hox_error *error);
 
-// Logits of a block from the output's map. scratch: as many floats as the map of one image has.
+// Logits of a block from the output's map. scratch: twice as many floats as the map of one image
+// has.
 void cpu_block_read_out(uint32_t readout, const cpu_node *output, const float *map, float *scratch,
                         float logits[CPU_BLOCK]);
 

@@ -88,16 +88,28 @@ static int is_within(uint32_t value, uint32_t most) {
 static hox_status check_node(const hox_plan *plan, uint32_t i, hox_error *error) {
     if (!is_within(plan->node_channels[i], CPU_MOST_CHANNELS))
         return unsupported_node(error, i, "channel count", plan->node_channels[i]);
+    if (!is_within(plan->node_height[i], CPU_MOST_SIDE))
+        return unsupported_node(error, i, "height", plan->node_height[i]);
+    if (!is_within(plan->node_width[i], CPU_MOST_SIDE))
+        return unsupported_node(error, i, "width", plan->node_width[i]);
     if (plan->node_activation[i] >= HOX_ACTIVATION_COUNT)
         return unsupported_node(error, i, "activation", plan->node_activation[i]);
     return HOX_OK;
 }
 
 static hox_status check_edge(const hox_plan *plan, uint32_t i, hox_error *error) {
-    if (!is_within(plan->edge_kernel_h[i], CPU_MOST_KERNEL))
-        return unsupported_edge(error, i, "kernel height", plan->edge_kernel_h[i]);
-    if (!is_within(plan->edge_kernel_w[i], CPU_MOST_KERNEL))
-        return unsupported_edge(error, i, "kernel width", plan->edge_kernel_w[i]);
+    const struct {
+        const char *name;
+        uint32_t value, least, most;
+    } rows[] = {{"kernel height", plan->edge_kernel_h[i], 1, CPU_MOST_KERNEL},
+                {"kernel width", plan->edge_kernel_w[i], 1, CPU_MOST_KERNEL},
+                {"vertical stride", plan->edge_stride_h[i], 1, CPU_MOST_SIDE},
+                {"horizontal stride", plan->edge_stride_w[i], 1, CPU_MOST_SIDE},
+                {"vertical padding", plan->edge_padding_h[i], 0, CPU_MOST_SIDE},
+                {"horizontal padding", plan->edge_padding_w[i], 0, CPU_MOST_SIDE}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (rows[k].value < rows[k].least || rows[k].value > rows[k].most)
+            return unsupported_edge(error, i, rows[k].name, rows[k].value);
     return HOX_OK;
 }
 

@@ -74,16 +74,16 @@ INLINE vec logistic(vec x) {
     return SPLAT(1.0F) / (SPLAT(1.0F) + exponential(-x));
 }
 
-// Phi, the normal distribution: x Phi(x) is within 2.4e-6. Between -5 and 5 it is 1/2 + x P(u) with
-// u = 2 x^2 / 25 - 1 and P the polynomial whose largest error in x Phi(x) is least; from there on
-// it is 0 and 1.
+// Phi, the normal distribution, within 1.5e-6. Between -5.4 and 5.4 it is 1/2 + x P(u) with
+// u = 2 (x / 5.4)^2 - 1 and P the polynomial whose largest error, weighted by max(x, 0.3), is
+// least; from there on it is 0 and 1.
 INLINE vec normal(vec x) {
-    static const float coefficients[] = {-0.0010155132F, 0.00315924478F, -0.00407689856F,
-                                         0.00518562738F, -0.0100052981F, 0.016859252F,
-                                         -0.0236830115F, 0.0313709229F,  -0.0403835699F,
-                                         0.0515240617F,  -0.0702985674F, 0.14136377F};
-    const vec inner = larger(SPLAT(-5.0F), smaller(SPLAT(5.0F), x));
-    const vec u = inner * inner * SPLAT(2.0F / 25) - SPLAT(1.0F);
+    static const float coefficients[] = {
+        -0.000408120599F, 0.00181839266F, -0.00292069605F, 0.00289397966F, -0.00487245666F,
+        0.00985185709F,   -0.0148902955F, 0.0196723379F,   -0.0255234726F, 0.0320983417F,
+        -0.0392293595F,   0.0485014319F,  -0.0653274208F,  0.130928084F};
+    const vec inner = larger(SPLAT(-5.4F), smaller(SPLAT(5.4F), x));
+    const vec u = inner * inner * SPLAT(2.0F / (5.4F * 5.4F)) - SPLAT(1.0F);
     vec p = SPLAT(coefficients[0]);
 #pragma GCC unroll 16
     for (size_t i = 1; i < sizeof coefficients / sizeof *coefficients; i++)

@@ -1,8 +1,9 @@
 // kernels.h - the arithmetic of the CPU runtimes: 16 images side by side in a vector.
 //
 // A map of a block of 16 images is [channel][row][column][16 images], fp32, on a 64-byte boundary.
-// Each image goes through the same operations in the same order wherever it stands, so no result
-// depends on its neighbours, on the batch or on the lane.
+// Each image goes through the same operations in the same order wherever it stands, so no map
+// depends on its neighbours, on the batch or on the lane; derivatives by weights are sums over a
+// block.
 #pragma once
 
 #include <hox/host.h>
@@ -10,6 +11,7 @@
 #include <stdint.h>
 
 enum { CPU_BLOCK = 16, CPU_ALIGNMENT = 64, CPU_MOST_CHANNELS = 64, CPU_MOST_KERNEL = 64 };
+enum { CPU_MOST_SIDE = 1 << 16 }; // of a map, a stride and a padding: no size below overflows
 
 // A convolution into a node. Padding is a margin of zeros round the source's map, so that no tap
 // needs a check; a tile leaves out the taps that meet nothing else. Weights are read where the

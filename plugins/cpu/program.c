@@ -36,7 +36,7 @@ static void widen_margin(cpu_program *p, const hox_plan *plan, uint32_t e) {
     source->margin_w = larger(source->margin_w, plan->edge_padding_w[e]);
 }
 
-static void lay_out(cpu_node *n) {
+void cpu_lay_out(cpu_node *n) {
     n->row = ((size_t)n->width + 2 * n->margin_w) * CPU_BLOCK;
     n->plane = ((size_t)n->height + 2 * n->margin_h) * n->row;
     n->offset = n->margin_h * n->row + (size_t)n->margin_w * CPU_BLOCK;
@@ -112,7 +112,7 @@ cpu_program *cpu_program_make(void *memory, const hox_plan *plan) {
     for (uint32_t e = 0; e < plan->edge_count; e++)
         widen_margin(p, plan, e);
     for (uint32_t i = 0; i < plan->node_count; i++)
-        lay_out(&p->nodes[i]);
+        cpu_lay_out(&p->nodes[i]);
     for (uint32_t e = 0; e < plan->edge_count; e++)
         describe_edge(p, plan, e);
     memset(p->places, 0, plan->node_count * sizeof *p->places);

@@ -25,6 +25,9 @@ size_t cpu_program_bytes(const hox_plan *plan);
 // Fills memory of so many bytes.
 cpu_program *cpu_program_make(void *memory, const hox_plan *plan);
 
+// Row, plane, offset and size of a map from its sides, channels and margins.
+void cpu_lay_out(cpu_node *node);
+
 // Whether the image has to be copied to a map with a margin before it is read.
 int cpu_program_copies_input(const cpu_program *p);
 

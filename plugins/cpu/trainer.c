@@ -53,13 +53,6 @@ static uint32_t above(uint32_t a, uint32_t b) {
     return a > b ? a - b : 0;
 }
 
-static void lay_out(cpu_node *n) {
-    n->row = ((size_t)n->width + 2 * n->margin_w) * CPU_BLOCK;
-    n->plane = ((size_t)n->height + 2 * n->margin_h) * n->row;
-    n->offset = n->margin_h * n->row + (size_t)n->margin_w * CPU_BLOCK;
-    n->size = n->channels * n->plane;
-}
-
 // Zeros that reading the derivatives the other way round meets before and after them.
 static uint32_t margin(uint32_t kernel, uint32_t padding, uint32_t source, uint32_t target) {
     return larger(above(kernel - 1, padding), above(source - 1 + padding, target - 1));
@@ -69,11 +62,14 @@ static int is_spread(const cpu_edge *edge) {
     return edge->stride_h > 1 || edge->stride_w > 1;
 }
 
+// The image wants no derivatives, so what leads from it is not turned.
 static void describe_edge(cpu_trainer *t, uint32_t e, uint32_t target) {
     const cpu_edge *edge = &t->program->edges[e];
     const cpu_node *source = &t->program->nodes[edge->source];
     trainer_edge *own = &t->edges[e];
-    *own = (trainer_edge){.target = target, .spread = t->program->nodes[target]};
+    *own = (trainer_edge){.target = target};
+    if (edge->source == 0) return;
+    own->spread = t->program->nodes[target];
     cpu_node *spread = is_spread(edge) ? &own->spread : &t->nodes[target].derivatives;
     const uint32_t height = (own->spread.height - 1) * edge->stride_h + 1;
     const uint32_t width = (own->spread.width - 1) * edge->stride_w + 1;
@@ -85,7 +81,7 @@ static void describe_edge(cpu_trainer *t, uint32_t e, uint32_t target) {
         larger(is_spread(edge) ? 0 : spread->margin_w,
                margin(edge->kernel_w, (uint32_t)edge->padding_w, source->width, width));
     if (is_spread(edge))
-        lay_out(spread);
+        cpu_lay_out(spread);
     else
         own->spread.size = 0;
 }
@@ -170,12 +166,13 @@ static void place_kept(cpu_trainer *t) {
 static size_t place_values(cpu_trainer *t) {
     size_t end = 0, turned = 0;
     for (uint32_t i = 1; i < t->program->node_count; i++) {
-        lay_out(&t->nodes[i].derivatives);
+        cpu_lay_out(&t->nodes[i].derivatives);
         t->nodes[i].place = take(&end, t->nodes[i].derivatives.size);
     }
     for (uint32_t e = 0; e < t->program->edge_count; e++) {
         t->edges[e].spread_place = take(&end, t->edges[e].spread.size);
-        t->edges[e].turned = take(&turned, kernel_size(t, e) + t->program->edges[e].channels);
+        if (t->program->edges[e].source > 0)
+            t->edges[e].turned = take(&turned, kernel_size(t, e) + t->program->edges[e].channels);
     }
     return cpu_plus(end, (turned + CPU_BLOCK - 1) / CPU_BLOCK * CPU_BLOCK);
 }
@@ -249,19 +246,22 @@ void cpu_trainer_destroy(cpu_trainer *t) {
 
 // ---- forward ----
 
-// Up to 16 images side by side; those that are not there are 0.
+// Up to 16 images side by side. In place of those that are not there the first one is repeated: its
+// derivatives will be 0, and it brings no number that is not finite but its own.
 static void gather(const cpu_node *input, const hox_samples *samples, const uint64_t *indices,
                    size_t count, float *map) {
     const float *from[CPU_BLOCK];
-    for (size_t i = 0; i < count; i++)
-        from[i] = cpu_samples_block(samples, indices[i] / CPU_BLOCK) + indices[i] % CPU_BLOCK;
+    for (size_t i = 0; i < CPU_BLOCK; i++) {
+        const uint64_t index = indices[i < count ? i : 0];
+        from[i] = cpu_samples_block(samples, index / CPU_BLOCK) + index % CPU_BLOCK;
+    }
     size_t pixel = 0;
     for (uint32_t c = 0; c < input->channels; c++)
         for (uint32_t y = 0; y < input->height; y++) {
             float *row = map + input->offset + c * input->plane + y * input->row;
             for (uint32_t x = 0; x < input->width; x++, row += CPU_BLOCK, pixel += CPU_BLOCK)
                 for (size_t i = 0; i < CPU_BLOCK; i++)
-                    row[i] = i < count ? from[i][pixel] : 0.0F;
+                    row[i] = from[i][pixel];
         }
 }
 
@@ -403,7 +403,7 @@ hox_status cpu_trainer_backward(cpu_trainer *t, const cpu_kernels *kernels, cons
     const uint32_t mode = float_mode_flush();
     const uint32_t last = t->program->node_count - 1;
     for (uint32_t e = 0; e < t->program->edge_count; e++)
-        turn_kernel(t, e);
+        if (t->program->edges[e].source > 0) turn_kernel(t, e);
     for (uint64_t first = 0; first < t->count; first += CPU_BLOCK) {
         const float *kept = t->kept + first / CPU_BLOCK * t->kept_size;
         float sums[CPU_MOST_CHANNELS];

@@ -240,7 +240,7 @@ static hox_status eager_prepare(hox_runtime *runtime, uint32_t lane, const hox_p
     return HOX_OK;
 }
 
-// A runner holds the maps of one image, whatever its capacity.
+// For inference a runner holds the maps of one image, whatever its capacity.
 static hox_status eager_estimate(const hox_runtime *runtime, const hox_plan *plan,
                                  uint32_t precision, hox_estimate *estimate, hox_error *error) {
     HOX_TRY(eager_check_plan(runtime, plan, precision, error));

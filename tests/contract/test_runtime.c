@@ -397,6 +397,8 @@ static const refusal refusals[] = {
     {"kernel height 65", "edge 1", -1, 1}, {"kernel width 65", "edge 2", -1, 2},
     {"channels 65", "node 1", 1, -1},      {"activation 7", "node 2", 2, -1},
     {"readout 3", "readout 3", -1, -1},    {"mixed precision", "precision 2", -1, -1},
+    {"height 65537", "node 1", 1, -1},     {"width 65537", "node 2", 2, -1},
+    {"stride 65537", "edge 1", -1, 1},     {"padding 2^31", "edge 2", -1, 2},
 };
 
 static uint32_t spoil_plan(random_plan *made, const hox_runtime_caps *caps, size_t i) {
@@ -405,6 +407,10 @@ static uint32_t spoil_plan(random_plan *made, const hox_runtime_caps *caps, size
     if (i == 2) made->channels[1] = caps->max_channels + 1;
     if (i == 3) made->activation[2] = HOX_ACTIVATION_COUNT;
     if (i == 4) made->plan.readout = HOX_READOUT_COUNT;
+    if (i == 6) made->height[1] = 65537;
+    if (i == 7) made->width[2] = 65537;
+    if (i == 8) made->stride_w[1] = 65537;
+    if (i == 9) made->padding_h[2] = UINT32_C(1) << 31;
     return i == 5 ? HOX_PRECISION_MIXED : HOX_PRECISION_FP32;
 }
 
@@ -443,6 +449,28 @@ EACH_RUNTIME(refuses_what_it_cannot_do_by_name) {
         cr_expect_null(runner);
         cr_expect_eq(self.host.live_bytes, live_bytes);
     }
+    close_runtime(&self);
+}
+
+// So that a genome that is run alone has the memory to itself.
+EACH_RUNTIME(keeps_nothing_for_a_lane_without_runners) {
+    opened self;
+    random_plan made;
+    hox_runner *runners[2];
+    open_runtime(&self, *row);
+    make_small_plan(&made, HOX_ACTIVATION_RELU, HOX_READOUT_MEAN, 1);
+    const uint64_t live_bytes = self.host.live_bytes;
+    const hox_prepare_options options = {.struct_size = sizeof options,
+                                         .capacity = 1,
+                                         .precision = HOX_PRECISION_FP32,
+                                         .purpose = HOX_PURPOSE_INFER};
+    for (size_t i = 0; i < 2; i++)
+        cr_assert_eq(self.api->prepare(self.runtime, 0, &made.plan, &options, &runners[i], NULL),
+                     HOX_OK);
+    cr_expect_gt(self.host.live_bytes, live_bytes);
+    for (size_t i = 0; i < 2; i++)
+        self.api->release(runners[i]);
+    cr_expect_eq(self.host.live_bytes, live_bytes);
     close_runtime(&self);
 }
 

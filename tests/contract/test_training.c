@@ -132,6 +132,32 @@ EACH_ROW(training, takes_indices_in_any_order_and_again, RUNTIMES) {
     close_runtime(&self);
 }
 
+// An image of zeros in the places that a batch leaves free would overflow here, where the batch
+// does not: 1e20 x - 1e20 squares to nothing for x = 1.
+EACH_ROW(training, is_finite_where_places_are_left_free, RUNTIMES) {
+    static const float weights[] = {-1e20F, 1e20F, 1e20F, 0.0F, 1.0F, 0.0F};
+    opened self;
+    open_trainer(&self, *row);
+    random_plan made;
+    problem p;
+    plan_begin(&made, HOX_READOUT_SUM);
+    plan_add_node(&made, 1, 1, 1, HOX_ACTIVATION_IDENTITY);
+    for (uint32_t source = 0; source < 3; source++) {
+        plan_add_node(&made, 1, 1, 1, HOX_ACTIVATION_IDENTITY);
+        plan_add_edge(&made, source);
+    }
+    problem_init(&p, &made.plan, weights, 1, 15);
+    for (size_t i = 0; i < 15; i++)
+        p.images[i] = 1.0F;
+    const batch b = whole_batch(&p);
+    float *gradient = gradient_of(&self, &p, &b);
+    for (size_t i = 0; i < made.plan.weight_count; i++)
+        cr_expect(isfinite(gradient[i]), "weight %zu: %g", i, (double)gradient[i]);
+    free(gradient);
+    problem_deinit(&p);
+    close_runtime(&self);
+}
+
 EACH_ROW(training, is_added_to_what_is_there, RUNTIMES) {
     enum { IMAGES = 5 }; // one block: one addition
     opened self;

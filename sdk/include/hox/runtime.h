@@ -63,7 +63,7 @@ typedef struct hox_memory {
     uint64_t cached_bytes; // held by the runtime's pool and used by nobody; trim gives them back
 } hox_memory;
 
-// What a runner takes: fixed_bytes + capacity * bytes_per_sample.
+// What a runner for inference takes: fixed_bytes + capacity * bytes_per_sample.
 typedef struct hox_estimate {
     uint32_t struct_size;
     uint32_t reserved;

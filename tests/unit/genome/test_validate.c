@@ -77,6 +77,12 @@ static void stride_0(genome *g) {
 static void wrong_padding(genome *g) {
     genome_find_edge(g, 3, 1)->geometry.columns.padding = 1;
 }
+static void wide_stride(genome *g) {
+    genome_find_edge(g, 0, 2)->geometry.rows.stride = 65537;
+}
+static void wide_padding(genome *g) {
+    genome_find_edge(g, 3, 1)->geometry.columns.padding = UINT32_C(1) << 31;
+}
 static void kernel_of_other_shape(genome *g) {
     genome_edge *edge = genome_find_edge(g, 2, 3);
     genome_replace_kernel(edge, kernel_retain(genome_find_edge(g, 0, 2)->kernel));
@@ -156,6 +162,8 @@ static const struct {
     {wrong_stride, 0, "edge 0 -> 2: kernel 4 x 3, stride 1 x 2"},
     {stride_0, 0, "edge 0 -> 2: kernel 4 x 3, stride 1 x 0"},
     {wrong_padding, 0, "edge 3 -> 1: kernel 3 x 3, stride 1 x 1, padding 0 x 1"},
+    {wide_stride, 0, "edge 0 -> 2: a stride or a padding is above 65536"},
+    {wide_padding, 0, "edge 3 -> 1: a stride or a padding is above 65536"},
     {kernel_of_other_shape, 0, "edge 2 -> 3: the weights have another shape"},
     {kernel_of_other_channels, 0, "edge 2 -> 3: the weights have another shape"},
     {weight_nan, 0, "edge 0 -> 1: a weight is not finite"},
