@@ -128,24 +128,25 @@ INLINE vec activate(uint32_t kind, vec x, vec *slope) {
     }
 }
 
-static void activate_row(uint32_t kind, float *row, size_t width) {
+INLINE void activate_row(uint32_t kind, float *row, float *slopes, size_t width) {
     for (size_t i = 0; i < width; i += CPU_BLOCK)
-        *(vec *)(row + i) = activate(kind, *(const vec *)(row + i), NULL);
+        *(vec *)(row + i) =
+            activate(kind, *(const vec *)(row + i), slopes ? (vec *)(slopes + i) : NULL);
 }
 
-static void differentiate_row(uint32_t kind, float *row, float *slopes, size_t width) {
-    for (size_t i = 0; i < width; i += CPU_BLOCK)
-        *(vec *)(row + i) = activate(kind, *(const vec *)(row + i), (vec *)(slopes + i));
-}
-
-// A map in place.
-static void activate_map(const cpu_node *node, float *map, size_t part) {
+// A map in place; slopes: NULL, or where its derivatives go.
+static void activate_map(const cpu_node *node, uint32_t kind, float *map, float *slopes) {
     const size_t width = (size_t)node->width * CPU_BLOCK;
-    float *plane = map + node->offset + part;
-    for (uint32_t c = 0; c < node->channels; c++, plane += node->plane) {
-        float *row = plane;
-        for (uint32_t y = 0; y < node->height; y++, row += node->row)
-            activate_row(node->activation, row, width);
+    for (uint32_t c = 0; c < node->channels; c++) {
+        float *row = map + node->offset + c * node->plane;
+        for (uint32_t y = 0; y < node->height; y++, row += node->row) {
+            for (size_t part = 0; part < CPU_BLOCK; part += LANES)
+                if (slopes)
+                    activate_row(kind, row + part, slopes + part, width);
+                else
+                    activate_row(kind, row + part, NULL, width);
+            if (slopes) slopes += width;
+        }
     }
 }
 
@@ -390,16 +391,17 @@ INLINE void tile(const tile_place *p, uint32_t first, uint32_t y, uint32_t x, co
                      (size_t)(i % columns) * CPU_BLOCK) = larger(lowest, sum[o][i]);
 }
 
-// A strip of tiles down the map: what a tile reads is mostly what the one above it read.
-typedef void strip_function(const tile_place *p, uint32_t first, uint32_t y, uint32_t end,
-                            uint32_t x);
+// Tiles of one shape from row y to end: of a map, or of an edge's kernels.
+typedef void tile_function(const void *place, uint32_t first, uint32_t y, uint32_t end, uint32_t x);
+typedef tile_function *const tile_table[MOST_GROUP + 1][MOST_TILE + 1][MOST_TILE + 1];
 
+// A strip down the map: what a tile reads is mostly what the one above it read.
 #define STRIP(group, rows, columns)                                                                \
-    static void strip_##group##_##rows##_##columns(const tile_place *p, uint32_t first,            \
-                                                   uint32_t y, uint32_t end, uint32_t x) {         \
+    static void strip_##group##_##rows##_##columns(const void *place, uint32_t first, uint32_t y,  \
+                                                   uint32_t end, uint32_t x) {                     \
         if ((rows) * (columns) <= MOST_PIXELS_##group)                                             \
             for (; y < end; y += (rows))                                                           \
-                tile(p, first, y, x, group, rows, columns);                                        \
+                tile(place, first, y, x, group, rows, columns);                                    \
     }
 #define ENTRY(g, r, c) [g][r][c] = strip_##g##_##r##_##c,
 // clang-format off
@@ -412,10 +414,10 @@ EACH_SHAPE(STRIP, 1)
 EACH_SHAPE(STRIP, 2)
 EACH_SHAPE(STRIP, 3)
 EACH_SHAPE(STRIP, 4)
-static strip_function *const strips[MOST_GROUP + 1][MOST_TILE + 1][MOST_TILE + 1] = {
-    EACH_SHAPE(ENTRY, 1) EACH_SHAPE(ENTRY, 2) EACH_SHAPE(ENTRY, 3) EACH_SHAPE(ENTRY, 4)};
+static tile_table strips = {EACH_SHAPE(ENTRY, 1) EACH_SHAPE(ENTRY, 2) EACH_SHAPE(ENTRY, 3)
+                                EACH_SHAPE(ENTRY, 4)};
 
-// ---- a node ----
+// ---- tiles of all channels ----
 
 static const uint32_t most_pixels[] = {0, MOST_PIXELS_1, MOST_PIXELS_2, MOST_PIXELS_3,
                                        MOST_PIXELS_4};
@@ -438,6 +440,22 @@ static uint32_t group_size(uint32_t left) {
     return left % 4 == 0 || left == 7 || left > 9 ? 4 : 3;
 }
 
+static void run_tiles(tile_table table, const void *place, uint32_t channels, uint32_t width,
+                      uint32_t height) {
+    for (uint32_t first = 0, group; first < channels; first += group) {
+        group = group_size(channels - first);
+        for (uint32_t x = 0, columns; x < width; x += columns) {
+            columns = part_size(width - x, most_pixels[group]);
+            const uint32_t rows = tile_rows(width, height, columns, most_pixels[group]);
+            const uint32_t rest = height % rows;
+            table[group][rows][columns](place, first, 0, height - rest, x);
+            if (rest > 0) table[group][rest][columns](place, first, height - rest, height, x);
+        }
+    }
+}
+
+// ---- a node ----
+
 static void add_biases(const cpu_node *node, const float *weights, float *bias) {
     for (uint32_t o = 0; o < node->channels; o++)
         bias[o] = 0.0F;
@@ -451,43 +469,18 @@ static void add_biases(const cpu_node *node, const float *weights, float *bias) 
     }
 }
 
-static void compute_group(const tile_place *p, uint32_t group, uint32_t first) {
-    const uint32_t width = p->node->width, height = p->node->height, most = most_pixels[group];
-    for (uint32_t x = 0, columns; x < width; x += columns) {
-        columns = part_size(width - x, most);
-        const uint32_t rows = tile_rows(width, height, columns, most);
-        const uint32_t rest = height % rows;
-        strips[group][rows][columns](p, first, 0, height - rest, x);
-        if (rest > 0) strips[group][rest][columns](p, first, height - rest, height, x);
-    }
-}
-
 static void compute(const cpu_node *node, const float *weights, const float *const *maps,
                     float *target) {
     float bias[CPU_MOST_CHANNELS];
     add_biases(node, weights, bias);
     for (size_t part = 0; part < CPU_BLOCK; part += LANES) {
         const tile_place p = {node, weights, maps, bias, target, part};
-        for (uint32_t first = 0; first < node->channels;) {
-            const uint32_t group = group_size(node->channels - first);
-            compute_group(&p, group, first);
-            first += group;
-        }
-        if (node->activation > HOX_ACTIVATION_RELU) activate_map(node, target, part);
+        run_tiles(strips, &p, node->channels, node->width, node->height);
     }
+    if (node->activation > HOX_ACTIVATION_RELU) activate_map(node, node->activation, target, NULL);
 }
 
 // ---- derivatives ----
-
-static void differentiate(const cpu_node *node, uint32_t activation, float *map, float *slopes) {
-    const size_t width = (size_t)node->width * CPU_BLOCK;
-    for (uint32_t c = 0; c < node->channels; c++) {
-        float *row = map + node->offset + c * node->plane;
-        for (uint32_t y = 0; y < node->height; y++, row += node->row, slopes += width)
-            for (size_t part = 0; part < CPU_BLOCK; part += LANES)
-                differentiate_row(activation, row + part, slopes + part, width);
-    }
-}
 
 // An edge between what its source was and what the loss's derivatives by its target are.
 typedef struct correlation {
@@ -542,41 +535,28 @@ INLINE void correlate(const correlation *p, uint32_t first, uint32_t c, uint32_t
     }
 }
 
-// Tiles of the kernels from ky to end, of every input channel.
-typedef void correlate_function(const correlation *p, uint32_t first, uint32_t ky, uint32_t end,
-                                uint32_t kx);
-
+// Of every input channel.
 #define CORRELATE(group, rows, columns)                                                            \
-    static void correlate_##group##_##rows##_##columns(const correlation *p, uint32_t first,       \
-                                                       uint32_t ky, uint32_t end, uint32_t kx) {   \
+    static void correlate_##group##_##rows##_##columns(const void *place, uint32_t first,          \
+                                                       uint32_t y, uint32_t end, uint32_t x) {     \
+        const correlation *p = place;                                                              \
         if ((rows) * (columns) <= MOST_PIXELS_##group)                                             \
             for (uint32_t c = 0; c < p->edge->channels; c++)                                       \
-                for (uint32_t y = ky; y < end; y += (rows))                                        \
-                    correlate(p, first, c, y, kx, group, rows, columns);                           \
+                for (uint32_t ky = y; ky < end; ky += (rows))                                      \
+                    correlate(p, first, c, ky, x, group, rows, columns);                           \
     }
 #define CORRELATE_ENTRY(g, r, c) [g][r][c] = correlate_##g##_##r##_##c,
 EACH_SHAPE(CORRELATE, 1)
 EACH_SHAPE(CORRELATE, 2)
 EACH_SHAPE(CORRELATE, 3)
 EACH_SHAPE(CORRELATE, 4)
-static correlate_function *const correlates[MOST_GROUP + 1][MOST_TILE + 1][MOST_TILE + 1] = {
-    EACH_SHAPE(CORRELATE_ENTRY, 1) EACH_SHAPE(CORRELATE_ENTRY, 2) EACH_SHAPE(CORRELATE_ENTRY, 3)
-        EACH_SHAPE(CORRELATE_ENTRY, 4)};
+static tile_table correlates = {EACH_SHAPE(CORRELATE_ENTRY, 1) EACH_SHAPE(CORRELATE_ENTRY, 2)
+                                    EACH_SHAPE(CORRELATE_ENTRY, 3) EACH_SHAPE(CORRELATE_ENTRY, 4)};
 
 static void gradient(const cpu_edge *edge, const float *source, const cpu_node *target,
                      const float *derivatives, float *sums) {
     const correlation p = {edge, source, target, derivatives, sums};
-    const uint32_t width = edge->kernel_w, height = edge->kernel_h;
-    for (uint32_t first = 0, group; first < target->channels; first += group) {
-        group = group_size(target->channels - first);
-        for (uint32_t x = 0, columns; x < width; x += columns) {
-            columns = part_size(width - x, most_pixels[group]);
-            const uint32_t rows = tile_rows(width, height, columns, most_pixels[group]);
-            const uint32_t rest = height % rows;
-            correlates[group][rows][columns](&p, first, 0, height - rest, x);
-            if (rest > 0) correlates[group][rest][columns](&p, first, height - rest, height, x);
-        }
-    }
+    run_tiles(correlates, &p, target->channels, edge->kernel_w, edge->kernel_h);
 }
 
-const cpu_kernels CPU_KERNELS = {CPU_KERNELS_NAME, compute, differentiate, gradient};
+const cpu_kernels CPU_KERNELS = {CPU_KERNELS_NAME, compute, activate_map, gradient};

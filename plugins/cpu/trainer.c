@@ -62,6 +62,12 @@ static int is_spread(const cpu_edge *edge) {
     return edge->stride_h > 1 || edge->stride_w > 1;
 }
 
+// What the turned edge reads: the derivatives by its target, spread where the edge has a stride.
+static cpu_node *derivatives_read(cpu_trainer *t, uint32_t e) {
+    trainer_edge *own = &t->edges[e];
+    return is_spread(&t->program->edges[e]) ? &own->spread : &t->nodes[own->target].derivatives;
+}
+
 // The image wants no derivatives, so what leads from it is not turned.
 static void describe_edge(cpu_trainer *t, uint32_t e, uint32_t target) {
     const cpu_edge *edge = &t->program->edges[e];
@@ -69,21 +75,16 @@ static void describe_edge(cpu_trainer *t, uint32_t e, uint32_t target) {
     trainer_edge *own = &t->edges[e];
     *own = (trainer_edge){.target = target};
     if (edge->source == 0) return;
-    own->spread = t->program->nodes[target];
-    cpu_node *spread = is_spread(edge) ? &own->spread : &t->nodes[target].derivatives;
-    const uint32_t height = (own->spread.height - 1) * edge->stride_h + 1;
-    const uint32_t width = (own->spread.width - 1) * edge->stride_w + 1;
-    spread->height = height, spread->width = width;
-    spread->margin_h =
-        larger(is_spread(edge) ? 0 : spread->margin_h,
-               margin(edge->kernel_h, (uint32_t)edge->padding_h, source->height, height));
-    spread->margin_w =
-        larger(is_spread(edge) ? 0 : spread->margin_w,
-               margin(edge->kernel_w, (uint32_t)edge->padding_w, source->width, width));
-    if (is_spread(edge))
-        cpu_lay_out(spread);
-    else
-        own->spread.size = 0;
+    const cpu_node *of = &t->program->nodes[target];
+    if (is_spread(edge)) own->spread = (cpu_node){.channels = of->channels};
+    cpu_node *read = derivatives_read(t, e);
+    read->height = (of->height - 1) * edge->stride_h + 1;
+    read->width = (of->width - 1) * edge->stride_w + 1;
+    read->margin_h = larger(read->margin_h, margin(edge->kernel_h, (uint32_t)edge->padding_h,
+                                                   source->height, read->height));
+    read->margin_w = larger(read->margin_w, margin(edge->kernel_w, (uint32_t)edge->padding_w,
+                                                   source->width, read->width));
+    if (is_spread(edge)) cpu_lay_out(read);
 }
 
 static void describe_node(cpu_trainer *t, uint32_t i) {
@@ -99,7 +100,7 @@ static void describe_node(cpu_trainer *t, uint32_t i) {
 static void turn_edge(cpu_trainer *t, uint32_t e, cpu_edge *reader) {
     const cpu_edge *edge = &t->program->edges[e];
     const trainer_edge *own = &t->edges[e];
-    const cpu_node *from = is_spread(edge) ? &own->spread : &t->nodes[own->target].derivatives;
+    const cpu_node *from = derivatives_read(t, e);
     const int32_t padding_h = (int32_t)edge->kernel_h - 1 - edge->padding_h;
     const int32_t padding_w = (int32_t)edge->kernel_w - 1 - edge->padding_w;
     *reader = (cpu_edge){
@@ -162,8 +163,8 @@ static void place_kept(cpu_trainer *t) {
     t->kept_size = end;
 }
 
-// All but what is kept; returns the floats.
-static size_t place_values(cpu_trainer *t) {
+// All but what is kept; returns the floats, of which the turned kernels are the last.
+static size_t place_values(cpu_trainer *t, size_t *turned_place) {
     size_t end = 0, turned = 0;
     for (uint32_t i = 1; i < t->program->node_count; i++) {
         cpu_lay_out(&t->nodes[i].derivatives);
@@ -174,6 +175,7 @@ static size_t place_values(cpu_trainer *t) {
         if (t->program->edges[e].source > 0)
             t->edges[e].turned = take(&turned, kernel_size(t, e) + t->program->edges[e].channels);
     }
+    *turned_place = end;
     return cpu_plus(end, (turned + CPU_BLOCK - 1) / CPU_BLOCK * CPU_BLOCK);
 }
 
@@ -200,7 +202,8 @@ static void fill(cpu_trainer *t, const hox_plan *plan) {
 
 // Everything is 0 at first, and margins stay so.
 static hox_status take_values(cpu_trainer *t, hox_error *error) {
-    const size_t values = place_values(t);
+    size_t turned_place;
+    const size_t values = place_values(t, &turned_place);
     collect_readers(t);
     t->value_count = cpu_plus(cpu_plus(values, cpu_times(3, t->output_size)),
                               cpu_times(t->capacity, t->kept_size));
@@ -214,8 +217,7 @@ static hox_status take_values(cpu_trainer *t, hox_error *error) {
         t->maps[i] = t->values + t->nodes[i].place;
     for (uint32_t e = 0; e < t->program->edge_count; e++)
         t->maps[t->program->node_count + e] = t->values + t->edges[e].spread_place;
-    const size_t last = t->program->edge_count - 1;
-    t->turned = t->values + t->edges[last].spread_place + t->edges[last].spread.size;
+    t->turned = t->values + turned_place;
     return HOX_OK;
 }
 
