@@ -88,15 +88,6 @@ static uint64_t batch_size_of(const refining *all) {
     return smaller((uint64_t)all->order->config->elite_refinement_batch_size, all->split->count);
 }
 
-static void read_weights(trainer *t, const genome *g) {
-    const plan *p = t->plan;
-    for (uint32_t e = 0; e < p->view.edge_count; e++) {
-        const kernel *k = g->edges[p->edge_index[e]].kernel;
-        memcpy(t->weights + p->view.edge_weight_offset[e], k->values,
-               kernel_value_count(k) * sizeof *t->weights);
-    }
-}
-
 static hox_status trainer_init(trainer *t, hox_error *error) {
     const refining *all = t->all;
     const refinement_config *config = all->order->config;
@@ -115,7 +106,7 @@ static hox_status trainer_init(trainer *t, hox_error *error) {
         return HOX_OUT_OF_HOST_MEMORY;
     for (uint64_t i = 0; i < t->piece; i++)
         t->places[i] = i;
-    read_weights(t, all->jobs[t->job].genome);
+    plan_copy_weights(t->plan, all->jobs[t->job].genome, t->weights);
     return optimizer_init(&t->optimizer, config, weight_count,
                           batches * (uint64_t)config->elite_refinement_epochs, error);
 }
@@ -193,22 +184,15 @@ static hox_status not_finite(trainer *t, const char *what, hox_error *error) {
 }
 
 // Adds to the gradient of a batch of batch_count images what these count of them have in it.
-static hox_status run_piece(trainer *t, const uint64_t *images, uint64_t count,
-                            uint64_t batch_count, double *loss, hox_error *error) {
+static hox_status run_piece(trainer *t, const hox_weights *weights, const uint64_t *images,
+                            uint64_t count, uint64_t batch_count, double *loss, hox_error *error) {
     const refining *all = t->all;
     const hox_runtime_api *api = all->lanes->api;
-    const hox_weights weights = {
-        .struct_size = sizeof weights,
-        .values = t->weights,
-        .count = t->plan->view.weight_count,
-        .version =
-            hash_bytes(t->weights, t->plan->view.weight_count * sizeof *t->weights).words[0]};
     HOX_TRY(prepare_piece(t, error));
     if (t->is_streamed) HOX_TRY(fill_window(t, images, count));
     for (uint64_t i = 0; i < count; i++)
         t->labels[i] = all->split->labels[images[i]];
-    HOX_TRY(api->train_forward(t->runner, &weights,
-                               t->is_streamed ? t->window : all->split->samples,
+    HOX_TRY(api->train_forward(t->runner, weights, t->is_streamed ? t->window : all->split->samples,
                                t->is_streamed ? t->places : images, count, t->logits, error));
     const double sum =
         loss_of_logits(t->logits, t->labels, count, all->positive_weight, batch_count, t->dlogits);
@@ -221,10 +205,17 @@ static hox_status run_piece(trainer *t, const uint64_t *images, uint64_t count,
 
 static hox_status run_batch(trainer *t, const uint64_t *images, uint64_t count, double *loss,
                             hox_error *error) {
+    const uint64_t weight_count = t->plan->view.weight_count;
+    const hox_weights weights = {
+        .struct_size = sizeof weights,
+        .values = t->weights,
+        .count = weight_count,
+        .version = hash_bytes(t->weights, weight_count * sizeof *t->weights).words[0]};
     *loss = 0.0;
-    memset(t->gradient, 0, t->plan->view.weight_count * sizeof *t->gradient);
+    memset(t->gradient, 0, weight_count * sizeof *t->gradient);
     for (uint64_t first = 0; first < count; first += t->piece)
-        HOX_TRY(run_piece(t, images + first, smaller(t->piece, count - first), count, loss, error));
+        HOX_TRY(run_piece(t, &weights, images + first, smaller(t->piece, count - first), count,
+                          loss, error));
     return HOX_OK;
 }
 

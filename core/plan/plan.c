@@ -246,3 +246,11 @@ void plan_deinit(plan *p) {
     free(p->block);
     *p = (plan){0};
 }
+
+void plan_copy_weights(const plan *p, const genome *g, float *values) {
+    for (uint32_t e = 0; e < p->view.edge_count; e++) {
+        const kernel *k = g->edges[p->edge_index[e]].kernel;
+        memcpy(values + p->view.edge_weight_offset[e], k->values,
+               kernel_value_count(k) * sizeof *values);
+    }
+}

@@ -19,6 +19,10 @@ typedef struct plan {
 hox_status plan_init(plan *p, const genome *g, hox_error *error) HOX_MUST_CHECK;
 void plan_deinit(plan *p);
 
+// The genome's kernels and biases to values[weight_count], where edge_weight_offset says. p was
+// made from g. [any]
+void plan_copy_weights(const plan *p, const genome *g, float *values);
+
 // M_sample: floor(1.35 * 4 * the sum of C*H*W over the executed nodes), in checked integers. False
 // on overflow.
 bool plan_bytes_per_sample(const uint32_t *channels, const uint32_t *heights,

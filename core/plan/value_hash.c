@@ -69,11 +69,7 @@ hox_status plan_weights_init(plan_weights *weights, const plan *p, const genome 
     if (!hashes) return HOX_OUT_OF_HOST_MEMORY;
     uint64_t *node_hash = hashes + 2 * (size_t)v->edge_count;
     float *values = (float *)(hashes + hash_words);
-    for (uint32_t e = 0; e < v->edge_count; e++) {
-        const kernel *k = g->edges[p->edge_index[e]].kernel;
-        memcpy(values + v->edge_weight_offset[e], k->values,
-               kernel_value_count(k) * sizeof *values);
-    }
+    plan_copy_weights(p, g, values);
     hash_values(p, g, hashes, node_hash);
     weights->block = hashes;
     weights->view = (hox_weights){.struct_size = sizeof(hox_weights),
