@@ -1,5 +1,7 @@
 // evolve.c - the part of a generation outside evaluation: asking for it and telling its fitness.
 // Populations of genomes of about 40 edges, 3 x 3 kernels from 3 to 3 channels, on one core.
+#include "require.h"
+
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/cpu.h"
@@ -26,16 +28,6 @@ typedef struct settings {
 } settings;
 
 static const map_size map = {3, 8, 8}; // of every node, so that the rule same3 gives 3 x 3
-
-static void require(bool holds, const char *what) {
-    if (holds) return;
-    fprintf(stderr, "bench_evolve: %s\n", what);
-    exit(1);
-}
-
-static void succeed(hox_status status, const hox_error *error) {
-    require(status == HOX_OK, error->message);
-}
 
 static settings make_settings(int64_t population_size) {
     settings s = {0};

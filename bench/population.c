@@ -1,5 +1,8 @@
 // population.c - whole generations on real images: the population a run has reached, or 128 genomes
 // of the given topologies, on so many CIFAR-10 images, by runtimes on so many lanes in turn.
+#include "require.h"
+
+#include "base/benchmark.h"
 #include "base/clock.h"
 #include "base/fma_probe.h"
 #include "config/field.h"
@@ -18,16 +21,6 @@
 
 enum { GENOMES = 128, MOST_CONTENDERS = 8, ROUNDS = 5, PROBE_MS = 200, MOST_KERNEL = 64 };
 enum { CHANNELS = 3, SIDE = 32, PIXELS = CHANNELS * SIDE * SIDE, RECORD = 1 + PIXELS };
-
-static void require(bool holds, const char *what) {
-    if (holds) return;
-    fprintf(stderr, "bench_population: %s\n", what);
-    exit(1);
-}
-
-static void succeed(hox_status status, const hox_error *error) {
-    require(status == HOX_OK, error->message);
-}
 
 // ---- images ----
 
@@ -226,18 +219,6 @@ static void compare(const contender *a, const contender *b, size_t count) {
     }
 }
 
-static int ascending(const void *a, const void *b) {
-    const double left = *(const double *)a, right = *(const double *)b;
-    return left < right ? -1 : left > right;
-}
-
-static double median(const double *values, int count) {
-    double sorted[ROUNDS];
-    memcpy(sorted, values, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
-    return sorted[count / 2];
-}
-
 static void measure(contender *contenders, size_t count, const genome_list *list, double gflop,
                     int rounds) {
     for (size_t i = 0; i < count; i++) { // warm, and right
@@ -258,10 +239,11 @@ static void measure(contender *contenders, size_t count, const genome_list *list
 
 static void print_row(const contender *c, const data *d, const genome_list *list, double gflop,
                       int rounds) {
-    const double seconds = median(c->seconds, rounds);
+    const double seconds = benchmark_median(c->seconds, (size_t)rounds);
     printf("| %s | %u | %zu | %zu | %.2f | %.1f | %.1f | %.0f %% | %.2f |\n", c->name, c->lanes,
            list->count, d->count, seconds, gflop / seconds, 31e3 * seconds / gflop,
-           100.0 * median(c->share, rounds), median(c->speed, rounds));
+           100.0 * benchmark_median(c->share, (size_t)rounds),
+           benchmark_median(c->speed, (size_t)rounds));
 }
 
 // Splits words at commas, in place; their number.

@@ -1,5 +1,8 @@
 // train.c - steps of training on a genome: forward, binary cross-entropy, backward, as fast as a
 // runtime does them on each of so many lanes; or the gradient of one batch, for whoever compares.
+#include "require.h"
+
+#include "base/benchmark.h"
 #include "base/clock.h"
 #include "base/fma_probe.h"
 #include "io/genome_json.h"
@@ -16,16 +19,6 @@
 enum { BATCH = 128, BATCHES = 8, IMAGES = BATCH * BATCHES, MOST_KERNEL = 64 };
 enum { ROUNDS = 5, MOST_LANES = 256, PROBE_MS = 100 };
 
-static void require(bool holds, const char *what) {
-    if (holds) return;
-    fprintf(stderr, "bench_train: %s\n", what);
-    exit(1);
-}
-
-static void succeed(hox_status status, const hox_error *error) {
-    require(status == HOX_OK, error->message);
-}
-
 // ---- what is trained, and with what ----
 
 typedef struct trained {
@@ -38,15 +31,6 @@ typedef struct trained {
     hox_runtime *opened;
     hox_samples *samples;
 } trained;
-
-// As hox bench makes them up.
-static float *draw_pixels(size_t count) {
-    float *pixels = malloc(count * sizeof *pixels);
-    require(pixels != NULL, "out of memory");
-    for (size_t i = 0; i < count; i++)
-        pixels[i] = (float)((uint32_t)(i * 2654435761U) >> 8) / 8388608.0F - 1.0F;
-    return pixels;
-}
 
 static void load_genome(trained *t, const char *path) {
     hox_error error = HOX_ERROR_INIT;
@@ -76,7 +60,10 @@ static void open_runtime(trained *t, const char *name, uint32_t lanes) {
 static void make_samples(trained *t) {
     hox_error error = HOX_ERROR_INIT;
     const map_size size = genome_find_node(t->genome, GENOME_INPUT)->size;
-    float *pixels = draw_pixels((size_t)IMAGES * size.channels * size.height * size.width);
+    const size_t count = (size_t)IMAGES * size.channels * size.height * size.width;
+    float *pixels = malloc(count * sizeof *pixels);
+    require(pixels != NULL, "out of memory");
+    benchmark_pixels(pixels, count);
     succeed(t->api->samples_create(t->opened, IMAGES, size.channels, size.height, size.width,
                                    &t->samples, &error),
             &error);
@@ -175,16 +162,6 @@ static double run_round(lane *lanes, uint32_t count, double seconds) {
 
 // ---- numbers ----
 
-static int ascending(const void *a, const void *b) {
-    const double left = *(const double *)a, right = *(const double *)b;
-    return left < right ? -1 : left > right;
-}
-
-static double median(double *values) {
-    qsort(values, ROUNDS, sizeof *values, ascending);
-    return values[ROUNDS / 2];
-}
-
 static json_t *measure(lane *lanes, uint32_t count, double seconds) {
     double speeds[ROUNDS], peaks[ROUNDS];
     run_round(lanes, count, 0.0); // warm
@@ -192,8 +169,8 @@ static json_t *measure(lane *lanes, uint32_t count, double seconds) {
         peaks[i] = fma_probe_gflops(count, PROBE_MS);
         speeds[i] = run_round(lanes, count, seconds / ROUNDS);
     }
-    return json_pack("{s:f, s:f}", "images_per_second", median(speeds), "peak_gflops",
-                     median(peaks));
+    return json_pack("{s:f, s:f}", "images_per_second", benchmark_median(speeds, ROUNDS),
+                     "peak_gflops", benchmark_median(peaks, ROUNDS));
 }
 
 static json_t *edge_json(const trained *t, uint32_t edge, const float *gradient) {

@@ -4,6 +4,7 @@
 #include "result.h"
 
 #include "base/array.h"
+#include "base/benchmark.h"
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/fma_probe.h"
@@ -149,18 +150,6 @@ static hox_status measure(bench *b, hox_error *error) {
 
 // ---- numbers ----
 
-static int ascending(const void *a, const void *b) {
-    const double left = *(const double *)a, right = *(const double *)b;
-    return left < right ? -1 : left > right;
-}
-
-static double median(const double *values, int64_t count) {
-    double sorted[MOST_ROUNDS];
-    memcpy(sorted, values, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
-    return sorted[count / 2];
-}
-
 static json_t *contender_json(const bench *b, const contender *c) {
     double gflops[MOST_ROUNDS], share[MOST_ROUNDS], ratio[MOST_ROUNDS];
     const double work = (double)b->flops * (double)b->images * 1e-9;
@@ -173,10 +162,11 @@ static json_t *contender_json(const bench *b, const contender *c) {
     for (int i = 0; i < 16; i++)
         json_array_append_new(logits, json_real((double)c->logits[i]));
     return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:o}", "runtime", c->name, "seconds",
-                     median(c->seconds, b->rounds), "images_per_second",
-                     (double)b->images / median(c->seconds, b->rounds), "gflops",
-                     median(gflops, b->rounds), "share_of_peak", median(share, b->rounds),
-                     "speed_over_first", median(ratio, b->rounds), "logits", logits);
+                     benchmark_median(c->seconds, (size_t)b->rounds), "images_per_second",
+                     (double)b->images / benchmark_median(c->seconds, (size_t)b->rounds), "gflops",
+                     benchmark_median(gflops, (size_t)b->rounds), "share_of_peak",
+                     benchmark_median(share, (size_t)b->rounds), "speed_over_first",
+                     benchmark_median(ratio, (size_t)b->rounds), "logits", logits);
 }
 
 static json_t *genome_json(const bench *b, const char *path) {
@@ -184,8 +174,8 @@ static json_t *genome_json(const bench *b, const char *path) {
     for (size_t i = 0; i < b->contender_count; i++)
         json_array_append_new(list, contender_json(b, &b->contenders[i]));
     return json_pack("{s:s, s:f, s:f, s:o}", "genome", path, "mflop_per_image",
-                     (double)b->flops * 1e-6, "peak_gflops", median(b->peak, b->rounds), "runtimes",
-                     list);
+                     (double)b->flops * 1e-6, "peak_gflops",
+                     benchmark_median(b->peak, (size_t)b->rounds), "runtimes", list);
 }
 
 static void print_genome(const json_t *result) {
@@ -213,8 +203,7 @@ static hox_status draw_pixels(bench *b, hox_error *error) {
     free(b->pixels);
     b->pixels = array_create(count, sizeof *b->pixels, error);
     if (!b->pixels) return HOX_OUT_OF_HOST_MEMORY;
-    for (size_t i = 0; i < count; i++) // -1 .. 1, and easily the same elsewhere
-        b->pixels[i] = (float)((uint32_t)(i * 2654435761U) >> 8) / 8388608.0F - 1.0F;
+    benchmark_pixels(b->pixels, count);
     return HOX_OK;
 }
 
