@@ -21,7 +21,8 @@ hox_status cpu_block_device_info(const hox_host *host, uint32_t device, hox_devi
 }
 
 hox_status cpu_block_open(const hox_host *host, uint32_t device, uint32_t lane_count,
-                          size_t kept_size, hox_runtime **runtime, hox_error *error) {
+                          uint32_t last_purpose, size_t kept_size, hox_runtime **runtime,
+                          hox_error *error) {
     *runtime = NULL;
     const cpu_kernels *kernels;
     HOX_TRY(cpu_check_device(device, error));
@@ -35,6 +36,7 @@ hox_status cpu_block_open(const hox_host *host, uint32_t device, uint32_t lane_c
                               .kernels = kernels,
                               .bytes = bytes,
                               .lane_count = lane_count,
+                              .last_purpose = last_purpose,
                               .kept_size = kept_size};
     return HOX_OK;
 }
@@ -79,57 +81,36 @@ static hox_status grow_lane(hox_runtime *runtime, uint32_t lane, const cpu_progr
     return HOX_OK;
 }
 
+static hox_status make_program(hox_runner *runner, const hox_plan *plan, hox_error *error) {
+    hox_runtime *runtime = runner->runtime;
+    const uint32_t lane = runner->capacity.lane;
+    runner->program = cpu_program_make(runner + 1, plan);
+    HOX_TRY(grow_lane(runtime, lane, runner->program, error));
+    runtime->lanes[lane].runner_count++;
+    return HOX_OK;
+}
+
 hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
                              const hox_prepare_options *options, hox_runner **runner,
                              hox_error *error) {
     *runner = NULL;
     cpu_capacity capacity;
-    HOX_TRY(cpu_check_prepare(lane, runtime->lane_count, HOX_PURPOSE_INFER, plan, options,
+    HOX_TRY(cpu_check_prepare(lane, runtime->lane_count, runtime->last_purpose, plan, options,
                               &capacity, error));
-    const size_t bytes = cpu_plus(sizeof **runner, cpu_program_bytes(plan));
+    const int is_training = capacity.purpose == HOX_PURPOSE_TRAIN;
+    const size_t bytes = cpu_plus(sizeof **runner, is_training ? 0 : cpu_program_bytes(plan));
     void *block;
     HOX_TRY(cpu_take_block(runtime->host, bytes, &block, error));
     hox_runner *made = block;
-    *made = (hox_runner){.runtime = runtime,
-                         .capacity = capacity,
-                         .program = cpu_program_make(made + 1, plan),
-                         .bytes = bytes};
-    const hox_status status = grow_lane(runtime, lane, made->program, error);
-    if (status != HOX_OK) {
-        cpu_return_block(runtime->host, block, bytes);
-        return status;
-    }
-    runtime->lanes[lane].runner_count++;
-    *runner = made;
-    return HOX_OK;
-}
-
-static hox_status prepare_training(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
-                                   const hox_prepare_options *options, hox_runner **runner,
-                                   hox_error *error) {
-    *runner = NULL;
-    cpu_capacity capacity;
-    HOX_TRY(cpu_check_prepare(lane, runtime->lane_count, HOX_PURPOSE_TRAIN, plan, options,
-                              &capacity, error));
-    void *block;
-    HOX_TRY(cpu_take_block(runtime->host, sizeof **runner, &block, error));
-    hox_runner *made = block;
-    *made = (hox_runner){.runtime = runtime, .capacity = capacity, .bytes = sizeof *made};
-    const hox_status status =
-        cpu_trainer_create(runtime->host, plan, capacity.images, &made->trainer, error);
+    *made = (hox_runner){.runtime = runtime, .capacity = capacity, .bytes = bytes};
+    const hox_status status = is_training ? cpu_trainer_create(runtime->host, plan, capacity.images,
+                                                               &made->trainer, error)
+                                          : make_program(made, plan, error);
     if (status == HOX_OK)
         *runner = made;
     else
-        cpu_return_block(runtime->host, block, sizeof *made);
+        cpu_return_block(runtime->host, block, bytes);
     return status;
-}
-
-hox_status cpu_block_prepare_any(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
-                                 const hox_prepare_options *options, hox_runner **runner,
-                                 hox_error *error) {
-    return options->purpose == HOX_PURPOSE_TRAIN
-               ? prepare_training(runtime, lane, plan, options, runner, error)
-               : cpu_block_prepare(runtime, lane, plan, options, runner, error);
 }
 
 static void leave_lane(hox_runtime *runtime, uint32_t lane) {

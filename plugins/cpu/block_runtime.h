@@ -19,7 +19,8 @@ struct hox_runtime {
     const cpu_kernels *kernels;
     size_t bytes; // of this block
     uint32_t lane_count;
-    size_t kept_size; // floats a lane has beside one genome's maps
+    uint32_t last_purpose; // of HOX_PURPOSE_*, that it prepares for
+    size_t kept_size;      // floats a lane has beside one genome's maps
     cpu_lane lanes[];
 };
 
@@ -37,7 +38,8 @@ hox_status cpu_block_device_info(const hox_host *host, uint32_t device, hox_devi
                                  hox_error *error);
 // kept_size: floats.
 hox_status cpu_block_open(const hox_host *host, uint32_t device, uint32_t lane_count,
-                          size_t kept_size, hox_runtime **runtime, hox_error *error) HOX_MUST_CHECK;
+                          uint32_t last_purpose, size_t kept_size, hox_runtime **runtime,
+                          hox_error *error) HOX_MUST_CHECK;
 void cpu_block_close(hox_runtime *runtime);
 hox_status cpu_block_check_plan(const hox_runtime *runtime, const hox_plan *plan,
                                 uint32_t precision, hox_error *error);
@@ -47,10 +49,6 @@ hox_status cpu_block_samples_create(hox_runtime *runtime, uint64_t count, uint32
 hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
                              const hox_prepare_options *options, hox_runner **runner,
                              hox_error *error);
-// The same for training or inference, as options say.
-hox_status cpu_block_prepare_any(hox_runtime *runtime, uint32_t lane, const hox_plan *plan,
-                                 const hox_prepare_options *options, hox_runner **runner,
-                                 hox_error *error);
 void cpu_block_release(hox_runner *runner);
 hox_status cpu_block_train_forward(hox_runner *runner, const hox_weights *weights,
                                    const hox_samples *samples, const uint64_t *indices,

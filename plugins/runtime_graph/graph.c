@@ -10,7 +10,7 @@
 static hox_status graph_open(const hox_host *host, uint32_t device, uint32_t lane_count,
                              const void *options, hox_runtime **runtime, hox_error *error) {
     (void)options;
-    return cpu_block_open(host, device, lane_count, 0, runtime, error);
+    return cpu_block_open(host, device, lane_count, HOX_PURPOSE_INFER, 0, runtime, error);
 }
 
 static void graph_caps(const hox_runtime *runtime, hox_runtime_caps *caps) {
