@@ -1,63 +1,22 @@
 // gradient_fixture.c - see gradient_fixture.h.
 #include "gradient_fixture.h"
 
-#include "plugin_fixture.h"
 #include "reference.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct criterion_test_params index_params(size_t count) {
-    enum { MOST_ROWS = 64 };
-    static size_t indices[MOST_ROWS];
-    cr_assert_leq(count, MOST_ROWS);
-    for (size_t i = 0; i < count; i++)
-        indices[i] = i;
-    return cr_make_param_array(size_t, indices, count);
-}
-
 // ---- runtimes ----
 
 bool trains(const opened *self) {
-    hox_runtime_caps caps = {.struct_size = sizeof caps};
-    self->api->caps(self->runtime, &caps);
-    return caps.flags & HOX_RUNTIME_TRAINS;
-}
-
-static void skip_line(const opened *self, const char *why) {
-    fprintf(stderr, "skipped: %s %s: %s\n", self->name,
-            self->instruction_set ? self->instruction_set : "", why);
-}
-
-void close_runtime(opened *self) {
-    if (self->runtime) self->api->close(self->runtime);
-    self->runtime = NULL;
-    free(self->options);
-    cr_expect_eq(self->host.live_bytes, 0, "%s: %zu bytes stay in the ledger", self->name,
-                 (size_t)self->host.live_bytes);
-}
-
-bool open_any(opened *self, size_t row) {
-    const hox_plugin *plugin = plugin_load(runtimes[row].file);
-    hox_error error = HOX_ERROR_INIT;
-    *self = (opened){.name = runtimes[row].file,
-                     .instruction_set = runtimes[row].instruction_set,
-                     .api = plugin->runtime,
-                     .options = plugin_options(plugin)};
-    host_double_init(&self->host);
-    cpu_runtimes_choose(row);
-    const hox_status status =
-        self->api->open(&self->host.host, 0, 1, self->options, &self->runtime, &error);
-    cr_assert(status == HOX_OK || status == HOX_UNSUPPORTED, "%s", error.message);
-    if (status == HOX_UNSUPPORTED) skip_line(self, error.message);
-    return status == HOX_OK;
+    return self->caps.flags & HOX_RUNTIME_TRAINS;
 }
 
 // False, with a line, where it does not train.
 static bool try_trainer(opened *self, size_t row) {
     if (open_any(self, row) && trains(self)) return true;
-    if (self->runtime) skip_line(self, "it does not train");
+    if (self->runtime) say_skipped(self, "it does not train");
     close_runtime(self);
     return false;
 }
@@ -106,10 +65,6 @@ float *floats(size_t count) {
     float *values = calloc(count, sizeof *values);
     cr_assert_not_null(values);
     return values;
-}
-
-size_t image_size(const hox_plan *plan) {
-    return (size_t)plan->node_channels[0] * plan->node_height[0] * plan->node_width[0];
 }
 
 static double clearance(const problem *p, const float *image) {
@@ -171,36 +126,6 @@ void make_small_plan(random_plan *made, uint32_t activation, uint32_t readout, u
 
 // ---- a batch through a runtime ----
 
-hox_samples *make_samples(const opened *self, const problem *p) {
-    hox_error error = HOX_ERROR_INIT;
-    hox_samples *samples;
-    cr_assert_eq(self->api->samples_create(self->runtime, p->count, p->plan->node_channels[0],
-                                           p->plan->node_height[0], p->plan->node_width[0],
-                                           &samples, &error),
-                 HOX_OK, "%s", error.message);
-    cr_assert_eq(self->api->samples_write(samples, 0, p->count, p->images, &error), HOX_OK, "%s",
-                 error.message);
-    return samples;
-}
-
-hox_status prepare(const opened *self, const hox_plan *plan, uint32_t purpose, size_t capacity,
-                   hox_runner **runner, hox_error *error) {
-    const hox_prepare_options options = {.struct_size = sizeof options,
-                                         .capacity = (uint32_t)capacity,
-                                         .precision = HOX_PRECISION_FP32,
-                                         .purpose = purpose};
-    return self->api->prepare(self->runtime, 0, plan, &options, runner, error);
-}
-
-hox_runner *make_runner(const opened *self, const hox_plan *plan, uint32_t purpose,
-                        size_t capacity) {
-    hox_error error = HOX_ERROR_INIT;
-    hox_runner *runner;
-    cr_assert_eq(prepare(self, plan, purpose, capacity, &runner, &error), HOX_OK, "%s",
-                 error.message);
-    return runner;
-}
-
 batch whole_batch(const problem *p) {
     batch made = {.count = p->count};
     for (size_t i = 0; i < p->count; i++)
@@ -235,7 +160,7 @@ void run_step(const opened *self, hox_runner *runner, const problem *p, const ho
 float *gradient_of(const opened *self, const problem *p, const batch *b) {
     float *gradient = floats(p->plan->weight_count + 1);
     gradient[p->plan->weight_count] = 12345;
-    hox_samples *samples = make_samples(self, p);
+    hox_samples *samples = make_samples(self, p->plan, p->images, p->count);
     hox_runner *runner = make_runner(self, p->plan, HOX_PURPOSE_TRAIN, b->count);
     run_step(self, runner, p, samples, b, 0, b->count, gradient);
     cr_assert_eq(gradient[p->plan->weight_count], 12345, "wrote behind its gradient");

@@ -2,24 +2,8 @@
 // test where it fails.
 #pragma once
 
-#include "cpu_runtimes.h"
-#include "host_double.h"
 #include "random_plan.h"
-
-#include <criterion/criterion.h>
-#include <criterion/parameterized.h>
-#include <hox/runtime.h>
-#include <stdbool.h>
-
-// ---- rows: the indices 0 .. count - 1, for no pointers may stand in a row ----
-
-struct criterion_test_params index_params(size_t count);
-
-#define EACH_ROW(suite, name, count)                                                               \
-    ParameterizedTestParameters(suite, name) {                                                     \
-        return index_params(count);                                                                \
-    }                                                                                              \
-    ParameterizedTest(size_t *row, suite, name)
+#include "runtime_fixture.h"
 
 // Of so many plans or samples some: sanitizers make the reference too slow for all.
 #ifdef __SANITIZE_ADDRESS__
@@ -30,19 +14,8 @@ struct criterion_test_params index_params(size_t count);
 
 // ---- runtimes ----
 
-typedef struct opened {
-    const char *name, *instruction_set;
-    host_double host;
-    const hox_runtime_api *api;
-    void *options;
-    hox_runtime *runtime; // NULL = not here
-} opened;
-
-// False, with a line, where this processor has not got it.
-bool open_any(opened *self, size_t row);
 // Skips the test, with a line, where it does not train.
 void open_trainer(opened *self, size_t row);
-void close_runtime(opened *self);
 bool trains(const opened *self);
 
 // All rows that train, eager first; a line for each other one. Its hosts lead into it: do not move.
@@ -85,8 +58,7 @@ void problem_init(problem *p, const hox_plan *plan, const float *weights, uint64
 void problem_deinit(problem *p);
 hox_weights problem_weights(const problem *p);
 
-size_t image_size(const hox_plan *plan); // floats
-float *floats(size_t count);             // zeros
+float *floats(size_t count); // zeros
 
 // 3 x 9 x 8 -> a node -> 2 x 5 x 3 (an even number of pixels) or 1 x 5 x 3 (an odd one).
 void make_small_plan(random_plan *made, uint32_t activation, uint32_t readout, uint32_t channels);
@@ -100,12 +72,6 @@ typedef struct batch {
 
 batch whole_batch(const problem *p);                              // all images in order
 batch mixed_batch(const problem *p, uint64_t seed, size_t count); // in any order, with repeats
-
-hox_samples *make_samples(const opened *self, const problem *p);
-hox_status prepare(const opened *self, const hox_plan *plan, uint32_t purpose, size_t capacity,
-                   hox_runner **runner, hox_error *error);
-hox_runner *make_runner(const opened *self, const hox_plan *plan, uint32_t purpose,
-                        size_t capacity);
 
 // Forward and backward over places first .. first + count - 1 of the batch.
 void run_step(const opened *self, hox_runner *runner, const problem *p, const hox_samples *samples,

@@ -231,6 +231,19 @@ EACH_ROW(gradient, follows_each_slope, HOX_ACTIVATION_COUNT) {
     close_trainers(&all);
 }
 
+// Of one image, a pixel of 3.
+static float *gradient_at_3(const opened *self, const random_plan *made, float *weights) {
+    float image = 3;
+    const problem p = {.plan = &made->plan,
+                       .loss = &weighted_loss,
+                       .weights = weights,
+                       .images = &image,
+                       .targets = {1},
+                       .count = 1};
+    const batch b = whole_batch(&p);
+    return gradient_of(self, &p, &b);
+}
+
 // At a kink the left side counts, and of equal pixels the first is the median.
 EACH_ROW(gradient, takes_the_contract_s_side_of_a_kink, RUNTIMES) {
     static const struct {
@@ -238,42 +251,27 @@ EACH_ROW(gradient, takes_the_contract_s_side_of_a_kink, RUNTIMES) {
         float slope;
     } rows[] = {{HOX_ACTIVATION_RELU, 0}, {HOX_ACTIVATION_LEAKY_RELU, 0.01F}};
     opened self;
+    random_plan made;
     open_trainer(&self, *row);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        float image = 3, weights[] = {0, 0};
-        random_plan made;
+        float weights[] = {0, 0};
         plan_begin(&made, HOX_READOUT_SUM);
         plan_add_node(&made, 1, 1, 1, HOX_ACTIVATION_IDENTITY);
         plan_add_node(&made, 1, 1, 1, rows[i].activation);
         plan_add_edge(&made, 0);
-        const problem p = {.plan = &made.plan,
-                           .loss = &weighted_loss,
-                           .weights = weights,
-                           .images = &image,
-                           .targets = {1},
-                           .count = 1};
-        const batch b = whole_batch(&p);
-        float *gradient = gradient_of(&self, &p, &b);
+        float *gradient = gradient_at_3(&self, &made, weights);
         cr_expect_float_eq(gradient[0], 3 * rows[i].slope, 1e-6);
         cr_expect_float_eq(gradient[1], rows[i].slope, 1e-6);
         free(gradient);
     }
     // Two pixels of bias alone, through kernels of their own: w0 x0 + b0 = w1 x0 + b1.
-    float image = 3, weights[] = {0.5F, 0.5F, 0.25F, 0.25F};
-    random_plan made;
+    static const float right[] = {-1.5F, 1.5F, -0.5F, 0.5F};
+    float weights[] = {0.5F, 0.5F, 0.25F, 0.25F};
     plan_begin(&made, HOX_READOUT_MEAN_MINUS_MEDIAN);
     plan_add_node(&made, 1, 1, 1, HOX_ACTIVATION_IDENTITY);
     plan_add_node(&made, 2, 1, 1, HOX_ACTIVATION_IDENTITY);
     plan_add_edge(&made, 0);
-    const problem p = {.plan = &made.plan,
-                       .loss = &weighted_loss,
-                       .weights = weights,
-                       .images = &image,
-                       .targets = {1},
-                       .count = 1};
-    const batch b = whole_batch(&p);
-    float *gradient = gradient_of(&self, &p, &b);
-    static const float right[] = {-1.5F, 1.5F, -0.5F, 0.5F};
+    float *gradient = gradient_at_3(&self, &made, weights);
     for (size_t i = 0; i < 4; i++)
         cr_expect_float_eq(gradient[i], right[i], 1e-6, "%zu: %g", i, (double)gradient[i]);
     free(gradient);

@@ -1,88 +1,18 @@
 // test_groups.c - genomes in groups: no logit depends on who else is evaluated, in what order, with
 // which chunk, or on what the runner did before.
-#include "cpu_runtimes.h"
 #include "genome/mutate.h"
-#include "host_double.h"
 #include "plan/value_hash.h"
-#include "plugin_fixture.h"
 #include "random_plan.h"
 #include "reference.h"
+#include "runtime_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { GENOMES = 40, IMAGES = 37, MOST_GROUP = 64 };
 
-static size_t indices[RUNTIMES]; // a test row: no pointers may stand in it
-
-#define EACH_RUNTIME(name)                                                                         \
-    ParameterizedTestParameters(groups, name) {                                                    \
-        for (size_t i = 0; i < RUNTIMES; i++)                                                      \
-            indices[i] = i;                                                                        \
-        return cr_make_param_array(size_t, indices, RUNTIMES);                                     \
-    }                                                                                              \
-    ParameterizedTest(size_t *row, groups, name)
-
-// ---- a runtime ----
-
-typedef struct opened {
-    host_double host;
-    const hox_runtime_api *api;
-    void *options;
-    hox_runtime *runtime;
-    hox_runtime_caps caps;
-} opened;
-
-static void open_runtime(opened *self, size_t row) {
-    const hox_plugin *plugin = plugin_load(runtimes[row].file);
-    host_double_init(&self->host);
-    self->api = plugin->runtime;
-    self->options = plugin_options(plugin);
-    hox_error error = HOX_ERROR_INIT;
-    cpu_runtimes_choose(row);
-    const hox_status status =
-        self->api->open(&self->host.host, 0, 1, self->options, &self->runtime, &error);
-    if (status == HOX_UNSUPPORTED) cr_skip_test("%s", error.message);
-    cr_assert_eq(status, HOX_OK, "%s", error.message);
-    self->api->caps(self->runtime, &self->caps);
-}
-
-static void close_runtime(opened *self) {
-    self->api->close(self->runtime);
-    free(self->options);
-    cr_expect_eq(self->host.live_bytes, 0);
-}
-
-static size_t image_size(const hox_plan *p) {
-    return (size_t)p->node_channels[0] * p->node_height[0] * p->node_width[0];
-}
-
-static hox_samples *make_samples(const opened *self, const hox_plan *p, const float *images,
-                                 uint64_t count) {
-    hox_error error = HOX_ERROR_INIT;
-    hox_samples *samples;
-    cr_assert_eq(self->api->samples_create(self->runtime, count, p->node_channels[0],
-                                           p->node_height[0], p->node_width[0], &samples, &error),
-                 HOX_OK, "%s", error.message);
-    cr_assert_eq(self->api->samples_write(samples, 0, count, images, &error), HOX_OK, "%s",
-                 error.message);
-    return samples;
-}
-
-static hox_runner *make_runner(const opened *self, const hox_plan *p, uint32_t capacity) {
-    const hox_prepare_options options = {.struct_size = sizeof options,
-                                         .capacity = capacity,
-                                         .precision = HOX_PRECISION_FP32,
-                                         .purpose = HOX_PURPOSE_INFER};
-    hox_error error = HOX_ERROR_INIT;
-    hox_runner *runner;
-    cr_assert_eq(self->api->prepare(self->runtime, 0, p, &options, &runner, &error), HOX_OK, "%s",
-                 error.message);
-    return runner;
-}
+#define EACH_RUNTIME(name) EACH_ROW(groups, name, RUNTIMES)
 
 static void evaluate(const opened *self, hox_job *jobs, uint32_t count) {
     hox_error error = HOX_ERROR_INIT;
@@ -231,7 +161,7 @@ static void prepare_members(const opened *self, member *members) {
                        sizeof m->plan.view.structure_hash) == 0)
                 m->runner = members[k].runner;
         m->owns_runner = !m->runner;
-        if (m->owns_runner) m->runner = make_runner(self, &m->plan.view, IMAGES);
+        if (m->owns_runner) m->runner = make_runner(self, &m->plan.view, HOX_PURPOSE_INFER, IMAGES);
     }
 }
 
@@ -369,7 +299,7 @@ static void replay_three_times(const opened *self, double relative, bool has_one
     float images[COUNT * SMALL_SIZE], values[2][SMALL_WEIGHTS], logits[3][COUNT];
     random_images(1, COUNT * SMALL_SIZE, images);
     hox_samples *samples = make_samples(self, &made.plan, images, COUNT);
-    hox_runner *runner = make_runner(self, &made.plan, COUNT);
+    hox_runner *runner = make_runner(self, &made.plan, HOX_PURPOSE_INFER, COUNT);
     for (uint64_t i = 0; i < 3; i++) {
         float *own = values[has_one_address ? 0 : i % 2];
         hand_made of;
@@ -417,7 +347,7 @@ typedef struct tally {
 static tally count_right(const opened *self, const hox_plan *p, const hox_weights *weights,
                          const hox_samples *samples, uint32_t batch) {
     static const bool labels[FEW] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    hox_runner *runner = make_runner(self, p, batch);
+    hox_runner *runner = make_runner(self, p, HOX_PURPOSE_INFER, batch);
     tally counted = {0};
     float rows[16] = {0}, left[16]; // never cleared between chunks
     for (uint64_t first = 0; first < FEW; first += batch, counted.chunks++) {
@@ -495,7 +425,7 @@ EACH_RUNTIME(leave_each_genome_the_memory_it_needs) {
         cr_assert_not_null(values[i]);
         random_weights(&made[i].plan, 8 + i, values[i]);
         make_weights(&of[i], &made[i].plan, values[i], 8 + i);
-        runners[i] = make_runner(&self, &made[i].plan, COUNT);
+        runners[i] = make_runner(&self, &made[i].plan, HOX_PURPOSE_INFER, COUNT);
     }
     for (size_t i = 0; i < 2; i++) {
         hox_job job = make_job(runners[i], &of[i].weights, samples, 0, COUNT, alone[i]);

@@ -1,98 +1,21 @@
 // test_runtime.c - what every runtime must do, judged by the double-precision reference.
-#include "cpu_runtimes.h"
-#include "host_double.h"
 #include "plugin_fixture.h"
 #include "random_plan.h"
 #include "reference.h"
+#include "runtime_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 2, IMAGES = 10, BLOCKS = 10, PLANS_PER_BLOCK = 50 };
+enum { IMAGES = 10, BLOCKS = 10, PLANS_PER_BLOCK = 50 };
 
-static size_t indices[RUNTIMES * BLOCKS]; // a test row: no pointers may stand in it
-
-static struct criterion_test_params index_params(size_t count) {
-    for (size_t i = 0; i < count; i++)
-        indices[i] = i;
-    return cr_make_param_array(size_t, indices, count);
-}
-
-#define EACH_RUNTIME(name)                                                                         \
-    ParameterizedTestParameters(runtime, name) {                                                   \
-        return index_params(RUNTIMES);                                                             \
-    }                                                                                              \
-    ParameterizedTest(size_t *row, runtime, name)
-
-typedef struct opened {
-    host_double host;
-    const hox_plugin *plugin;
-    const hox_runtime_api *api;
-    void *options;
-    hox_runtime *runtime;
-} opened;
-
-static void open_runtime(opened *self, size_t row) {
-    host_double_init(&self->host);
-    self->plugin = plugin_load(runtimes[row].file);
-    self->api = self->plugin->runtime;
-    self->options = plugin_options(self->plugin);
-    hox_error error = HOX_ERROR_INIT;
-    cpu_runtimes_choose(row);
-    const hox_status status =
-        self->api->open(&self->host.host, 0, LANES, self->options, &self->runtime, &error);
-    if (status == HOX_UNSUPPORTED) cr_skip_test("%s", error.message);
-    cr_assert_eq(status, HOX_OK, "%s", error.message);
-}
-
-static void close_runtime(opened *self) {
-    self->api->close(self->runtime);
-    free(self->options);
-    cr_expect_eq(self->host.live_bytes, 0, "%zu bytes stay in the ledger",
-                 (size_t)self->host.live_bytes);
-}
+#define EACH_RUNTIME(name) EACH_ROW(runtime, name, RUNTIMES)
 
 static float *floats(size_t count) {
     float *values = malloc(count * sizeof *values);
     cr_assert_not_null(values);
     return values;
-}
-
-static size_t image_size(const hox_plan *plan) {
-    return (size_t)plan->node_channels[0] * plan->node_height[0] * plan->node_width[0];
-}
-
-static hox_samples *make_samples(const opened *self, const hox_plan *plan, const float *images,
-                                 size_t count) {
-    hox_error error = HOX_ERROR_INIT;
-    hox_samples *samples;
-    cr_assert_eq(self->api->samples_create(self->runtime, count, plan->node_channels[0],
-                                           plan->node_height[0], plan->node_width[0], &samples,
-                                           &error),
-                 HOX_OK, "%s", error.message);
-    // in two writes, the later part first
-    const size_t half = count / 2;
-    cr_assert_eq(self->api->samples_write(samples, half, count - half,
-                                          images + half * image_size(plan), &error),
-                 HOX_OK, "%s", error.message);
-    cr_assert_eq(self->api->samples_write(samples, 0, half, images, &error), HOX_OK, "%s",
-                 error.message);
-    return samples;
-}
-
-static hox_runner *make_runner(const opened *self, const hox_plan *plan, uint32_t capacity) {
-    const hox_prepare_options options = {.struct_size = sizeof options,
-                                         .capacity = capacity,
-                                         .precision = HOX_PRECISION_FP32,
-                                         .purpose = HOX_PURPOSE_INFER};
-    hox_error error = HOX_ERROR_INIT;
-    hox_runner *runner;
-    cr_assert_eq(self->api->prepare(self->runtime, 0, plan, &options, &runner, &error), HOX_OK,
-                 "%s", error.message);
-    return runner;
 }
 
 // Hashes are all different: nothing may be shared that is not equal.
@@ -150,7 +73,7 @@ static void run_job(const opened *self, hox_job *job) {
 // All images in chunks of one size, the last one shorter. A value behind each chunk must stay.
 static void evaluate_in_chunks(const opened *self, const genome *of, const hox_samples *samples,
                                size_t count, size_t chunk, float *logits) {
-    hox_runner *runner = make_runner(self, of->plan, (uint32_t)chunk);
+    hox_runner *runner = make_runner(self, of->plan, HOX_PURPOSE_INFER, chunk);
     float *guarded = floats(chunk + 1);
     for (size_t first = 0; first < count; first += chunk) {
         const size_t n = count - first < chunk ? count - first : chunk;
@@ -186,11 +109,7 @@ static void check_plan_against_reference(const opened *self, const hox_plan *pla
     free(logits);
 }
 
-ParameterizedTestParameters(runtime, agrees_with_the_reference) {
-    return index_params(RUNTIMES * BLOCKS);
-}
-
-ParameterizedTest(size_t *row, runtime, agrees_with_the_reference) {
+EACH_ROW(runtime, agrees_with_the_reference, RUNTIMES *BLOCKS) {
     opened self;
     open_runtime(&self, *row / BLOCKS);
     for (uint64_t i = 0; i < PLANS_PER_BLOCK; i++) {
@@ -297,8 +216,8 @@ EACH_RUNTIME(keeps_runners_and_weights_apart) {
     float images[IMAGES * 3 * 9 * 8];
     random_images(1, IMAGES * image_size(&made[0].plan), images);
     hox_samples *samples = make_samples(&self, &made[0].plan, images, IMAGES);
-    hox_runner *runners[] = {make_runner(&self, &made[0].plan, IMAGES),
-                             make_runner(&self, &made[1].plan, IMAGES)};
+    hox_runner *runners[] = {make_runner(&self, &made[0].plan, HOX_PURPOSE_INFER, IMAGES),
+                             make_runner(&self, &made[1].plan, HOX_PURPOSE_INFER, IMAGES)};
     enum { GENOMES = 3 };
     genome genomes[GENOMES] = {make_genome(&made[0].plan, 1), make_genome(&made[0].plan, 2),
                                make_genome(&made[1].plan, 3)};
@@ -486,7 +405,7 @@ EACH_RUNTIME(refuses_jobs_that_do_not_fit) {
     too_short.weights.count--;
     hox_samples *samples = make_samples(&self, &made.plan, images, 4), *narrow;
     cr_assert_eq(self.api->samples_create(self.runtime, 4, 3, 9, 7, &narrow, NULL), HOX_OK);
-    hox_runner *runner = make_runner(&self, &made.plan, 3);
+    hox_runner *runner = make_runner(&self, &made.plan, HOX_PURPOSE_INFER, 3);
     float good[3], bad[4] = {7, 7, 7, 7};
     const hox_job jobs[] = {
         make_job(runner, &of, samples, 0, 4, bad),          // over the capacity
@@ -610,7 +529,7 @@ EACH_RUNTIME(refuses_calls_out_of_place) {
     float image[3 * 9 * 8] = {0}, logit;
     genome of = make_genome(&made.plan, 1);
     hox_samples *samples = make_samples(&self, &made.plan, image, 1);
-    runner = make_runner(&self, &made.plan, 1); // on lane 0
+    runner = make_runner(&self, &made.plan, HOX_PURPOSE_INFER, 1); // on lane 0
     hox_job job = make_job(runner, &of, samples, 0, 1, &logit), *jobs[65];
     cr_expect(self.api->evaluate(self.runtime, 1, (hox_job *[]){&job}, 1, NULL) != HOX_OK ||
               job.status == HOX_INVALID_ARGUMENT);

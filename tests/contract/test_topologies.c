@@ -1,16 +1,12 @@
 // test_topologies.c - every runtime on graphs as evolution makes them, with dead and disabled
 // parts: the samples evolved elsewhere, and genomes mutated here.
-#include "cpu_runtimes.h"
 #include "genome/mutate.h"
-#include "host_double.h"
 #include "io/genome_json.h"
 #include "plan/value_hash.h"
-#include "plugin_fixture.h"
 #include "random_plan.h"
 #include "reference.h"
+#include "runtime_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,75 +22,25 @@ enum {
     STEP_TESTED = 12 // every so many
 };
 
-static size_t indices[RUNTIMES * TOPOLOGIES]; // a test row: no pointers may stand in it
-
-static struct criterion_test_params index_params(size_t count) {
-    for (size_t i = 0; i < count; i++)
-        indices[i] = i;
-    return cr_make_param_array(size_t, indices, count);
-}
-
 // ---- a genome through a runtime ----
 
-typedef struct opened {
-    host_double host;
-    const hox_runtime_api *api;
-    void *options;
-    hox_runtime *runtime;
-    hox_samples *images;
-    uint64_t image_count;
-} opened;
-
-static void open_runtime(opened *self, size_t row, map_size size, uint64_t count,
-                         const float *images) {
-    const hox_plugin *plugin = plugin_load(runtimes[row].file);
-    host_double_init(&self->host);
-    self->api = plugin->runtime;
-    self->options = plugin_options(plugin);
-    self->image_count = count;
-    hox_error error = HOX_ERROR_INIT;
-    cpu_runtimes_choose(row);
-    const hox_status status =
-        self->api->open(&self->host.host, 0, 1, self->options, &self->runtime, &error);
-    if (status == HOX_UNSUPPORTED) cr_skip_test("%s", error.message);
-    cr_assert_eq(status, HOX_OK, "%s", error.message);
-    cr_assert_eq(self->api->samples_create(self->runtime, count, size.channels, size.height,
-                                           size.width, &self->images, &error),
-                 HOX_OK, "%s", error.message);
-    cr_assert_eq(self->api->samples_write(self->images, 0, count, images, &error), HOX_OK, "%s",
-                 error.message);
-}
-
-static void close_runtime(opened *self) {
-    self->api->samples_destroy(self->images);
-    self->api->close(self->runtime);
-    free(self->options);
-    cr_expect_eq(self->host.live_bytes, 0);
-}
-
-static void run(const opened *self, const plan *p, const plan_weights *weights, float *logits) {
+static void run(const opened *self, const plan *p, const plan_weights *weights,
+                const hox_samples *samples, uint64_t count, float *logits) {
     hox_error error = HOX_ERROR_INIT;
     cr_assert_eq(self->api->check_plan(self->runtime, &p->view, HOX_PRECISION_FP32, &error), HOX_OK,
                  "%s", error.message);
-    const hox_prepare_options options = {.struct_size = sizeof options,
-                                         .capacity = (uint32_t)self->image_count,
-                                         .precision = HOX_PRECISION_FP32,
-                                         .purpose = HOX_PURPOSE_INFER};
-    hox_runner *runner;
-    cr_assert_eq(self->api->prepare(self->runtime, 0, &p->view, &options, &runner, &error), HOX_OK,
-                 "%s", error.message);
     hox_job job = {.struct_size = sizeof job,
-                   .runner = runner,
+                   .runner = make_runner(self, &p->view, HOX_PURPOSE_INFER, count),
                    .weights = &weights->view,
-                   .samples = self->images,
-                   .count = self->image_count,
+                   .samples = samples,
+                   .count = count,
                    .logits = logits,
                    .error = &error};
     hox_job *const jobs[] = {&job};
     cr_assert_eq(self->api->evaluate(self->runtime, 0, jobs, 1, &error), HOX_OK, "%s",
                  error.message);
     cr_assert_eq(job.status, HOX_OK, "%s", error.message);
-    self->api->release(runner);
+    self->api->release(job.runner);
 }
 
 static void check_logits(const plan *p, const plan_weights *weights, const float *images,
@@ -129,24 +75,25 @@ static genome *strip(const genome *g, const plan *p) {
 }
 
 // Against the reference, and to the bit without its dead parts. Returns how many edges those are.
-static size_t check_genome(const opened *self, const genome *g, const float *images,
+static size_t check_genome(const opened *self, const genome *g, const float *images, uint64_t count,
                            double relative, const char *what) {
     plan p, bare;
     plan_weights weights, bare_weights;
-    float *logits = calloc(self->image_count, sizeof *logits);
-    float *bare_logits = calloc(self->image_count, sizeof *bare_logits);
+    float *logits = calloc(count, sizeof *logits);
+    float *bare_logits = calloc(count, sizeof *bare_logits);
     cr_assert_eq(plan_init(&p, g, NULL), HOX_OK);
     cr_assert(p.has_path, "%s", what);
     cr_assert_eq(plan_weights_init(&weights, &p, g, NULL), HOX_OK);
-    run(self, &p, &weights, logits);
-    check_logits(&p, &weights, images, self->image_count, logits, relative, what);
+    hox_samples *samples = make_samples(self, &p.view, images, count);
+    run(self, &p, &weights, samples, count, logits);
+    check_logits(&p, &weights, images, count, logits, relative, what);
 
     genome *stripped = strip(g, &p);
     cr_assert_eq(plan_init(&bare, stripped, NULL), HOX_OK);
     cr_assert_eq(plan_weights_init(&bare_weights, &bare, stripped, NULL), HOX_OK);
-    run(self, &bare, &bare_weights, bare_logits);
-    cr_expect_arr_eq(logits, bare_logits, self->image_count * sizeof *logits, "%s: dead parts tell",
-                     what);
+    run(self, &bare, &bare_weights, samples, count, bare_logits);
+    self->api->samples_destroy(samples);
+    cr_expect_arr_eq(logits, bare_logits, count * sizeof *logits, "%s: dead parts tell", what);
     cr_expect_arr_eq(p.view.structure_hash, bare.view.structure_hash,
                      sizeof bare.view.structure_hash, "%s", what);
     const size_t dead = g->edge_count - p.view.edge_count;
@@ -192,10 +139,7 @@ static void need_samples(void) {
     cr_skip_test("no samples");
 }
 
-ParameterizedTestParameters(topologies, evolved_elsewhere_agree) {
-    return index_params(RUNTIMES * TOPOLOGIES);
-}
-ParameterizedTest(size_t *row, topologies, evolved_elsewhere_agree) {
+EACH_ROW(topologies, evolved_elsewhere_agree, RUNTIMES *TOPOLOGIES) {
     const size_t runtime = *row / TOPOLOGIES;
     const char *name = sample_names[*row % TOPOLOGIES];
     need_samples();
@@ -207,8 +151,8 @@ ParameterizedTest(size_t *row, topologies, evolved_elsewhere_agree) {
     float *images = sample_images();
     opened self;
     const uint64_t count = runtime == 0 ? SAMPLE_IMAGES : FEW_IMAGES;
-    open_runtime(&self, runtime, genome_find_node(g, GENOME_INPUT)->size, count, images);
-    check_genome(&self, g, images, runtimes[runtime].tolerance, name);
+    open_runtime(&self, runtime);
+    check_genome(&self, g, images, count, runtimes[runtime].tolerance, name);
     close_runtime(&self);
     free(images);
     genome_destroy(g);
@@ -293,21 +237,18 @@ static void run_chain(const opened *self, uint64_t chain, const float *images, d
         look_at(g, s);
         if (step % step_tested) continue;
         snprintf(what, sizeof what, "chain %zu, step %u", (size_t)chain, step);
-        s->dead_edges += check_genome(self, g, images, relative, what);
+        s->dead_edges += check_genome(self, g, images, OWN_IMAGES, relative, what);
     }
     genome_destroy(g);
     innovation_table_destroy(innovations);
 }
 
-ParameterizedTestParameters(topologies, mutated_here_agree) {
-    return index_params(RUNTIMES);
-}
-ParameterizedTest(size_t *row, topologies, mutated_here_agree) {
+EACH_ROW(topologies, mutated_here_agree, RUNTIMES) {
     float images[OWN_IMAGES * 3 * 13 * 12];
     random_images(2, sizeof images / sizeof *images, images);
     opened self;
     seen s = {0};
-    open_runtime(&self, *row, own_size, OWN_IMAGES, images);
+    open_runtime(&self, *row);
     for (uint64_t chain = 0; chain < CHAINS; chain++)
         run_chain(&self, chain, images, runtimes[*row].tolerance,
                   *row == 0 ? STEP_TESTED : 3 * STEP_TESTED, &s);

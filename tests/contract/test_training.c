@@ -45,7 +45,7 @@ EACH_ROW(training, forward_finds_what_evaluate_finds, RUNTIMES) {
         problem_init(&p, &made.plan, NULL, seed, IMAGES);
         const batch b = mixed_batch(&p, seed, BATCH);
         const hox_weights weights = problem_weights(&p);
-        hox_samples *samples = make_samples(&self, &p);
+        hox_samples *samples = make_samples(&self, p.plan, p.images, p.count);
         hox_runner *runner = make_runner(&self, p.plan, HOX_PURPOSE_TRAIN, BATCH);
         run_evaluate(&self, &p, samples, evaluated);
         cr_assert_eq(
@@ -76,7 +76,7 @@ static const size_t cuts[][MOST_PARTS] = {{48, 5},     {16, 37},    {32, 21},
 static void check_cut(const opened *self, const problem *p, const batch *b,
                       const size_t parts[MOST_PARTS], const float *whole) {
     float *gradient = floats(p->plan->weight_count);
-    hox_samples *samples = make_samples(self, p);
+    hox_samples *samples = make_samples(self, p->plan, p->images, p->count);
     hox_runner *runner = make_runner(self, p->plan, HOX_PURPOSE_TRAIN, 48);
     size_t first = 0;
     for (size_t i = 0; i < MOST_PARTS && parts[i] > 0; first += parts[i++])
@@ -173,7 +173,7 @@ EACH_ROW(training, is_added_to_what_is_there, RUNTIMES) {
         added[i] = (float)i - 100;
         right[i] = added[i] + from_zero[i];
     }
-    hox_samples *samples = make_samples(&self, &p);
+    hox_samples *samples = make_samples(&self, p.plan, p.images, p.count);
     hox_runner *runner = make_runner(&self, &made.plan, HOX_PURPOSE_TRAIN, IMAGES);
     run_step(&self, runner, &p, samples, &b, 0, IMAGES, added);
     cr_expect_arr_eq(added, right, count * sizeof *added);
@@ -200,7 +200,8 @@ EACH_ROW(training, knows_no_earlier_batch, RUNTIMES) {
         problem_init(&p[1], &made.plan, NULL, seed + 1000, IMAGES);
         const batch whole = whole_batch(&p[0]), fewer = mixed_batch(&p[0], seed, FEWER);
         const batch *const batches[] = {&whole, &fewer, &whole};
-        hox_samples *samples[] = {make_samples(&self, &p[0]), make_samples(&self, &p[1])};
+        hox_samples *samples[] = {make_samples(&self, p[0].plan, p[0].images, p[0].count),
+                                  make_samples(&self, p[1].plan, p[1].images, p[1].count)};
         hox_runner *runner = make_runner(&self, &made.plan, HOX_PURPOSE_TRAIN, IMAGES);
         for (size_t i = 0; i < 3; i++) {
             float *found = floats(count), *right = gradient_of(&self, &p[i % 2], batches[i]);
@@ -254,7 +255,7 @@ EACH_ROW(training, refuses_batches_that_do_not_fit, RUNTIMES) {
     const size_t count = made.plan.weight_count;
     const batch b = whole_batch(&p);
     float *right = gradient_of(&self, &p, &b), *found = floats(count), logits[IMAGES];
-    hox_samples *samples = make_samples(&self, &p), *narrow;
+    hox_samples *samples = make_samples(&self, p.plan, p.images, p.count), *narrow;
     cr_assert_eq(self.api->samples_create(self.runtime, 4, 3, 9, 7, &narrow, NULL), HOX_OK);
     hox_runner *runner = make_runner(&self, &made.plan, HOX_PURPOSE_TRAIN, IMAGES);
     hox_runner *other = make_runner(&self, &made.plan, HOX_PURPOSE_INFER, IMAGES);
