@@ -6,7 +6,6 @@
 #include "base/array.h"
 #include "base/benchmark.h"
 #include "base/clock.h"
-#include "base/cpu.h"
 #include "base/fma_probe.h"
 #include "config/field.h"
 #include "evaluation/evaluation.h"
@@ -64,7 +63,7 @@ typedef struct bench {
     uint8_t *labels;
     contender *contenders;
     size_t contender_count;
-    double peak[MOST_ROUNDS]; // GFLOP/s
+    double peak[MOST_ROUNDS]; // GFLOP/s of the processor; 0 = nobody runs on it
 } bench;
 
 static hox_status read_pixels(void *context, uint64_t first, uint64_t count,
@@ -107,6 +106,11 @@ static void close_contender(contender *c) {
     free(c->logits);
 }
 
+// The peak is the processor's; other devices have theirs.
+static bool is_on_cpu(const contender *c) {
+    return evaluation_device(c->evaluation)->kind == HOX_DEVICE_CPU;
+}
+
 static hox_status run_once(bench *b, contender *c, double *seconds, hox_error *error) {
     const genome *const genomes[] = {b->genome};
     evaluation_result result;
@@ -135,13 +139,15 @@ static hox_status compare(const bench *b, const contender *c, hox_error *error) 
 // Right first, then in turn.
 static hox_status measure(bench *b, hox_error *error) {
     double warm;
+    uint32_t lanes = 0; // of the first one on the processor
     for (size_t i = 0; i < b->contender_count; i++) {
         HOX_TRY(run_once(b, &b->contenders[i], &warm, error));
         HOX_TRY(compare(b, &b->contenders[i], error));
+        if (lanes == 0 && is_on_cpu(&b->contenders[i]))
+            lanes = evaluation_lane_count(b->contenders[i].evaluation);
     }
-    const uint32_t lanes = evaluation_lane_count(b->contenders[0].evaluation);
     for (int64_t round = 0; round < b->rounds; round++) {
-        b->peak[round] = fma_probe_gflops(lanes, PROBE_MS);
+        b->peak[round] = lanes > 0 ? fma_probe_gflops(lanes, PROBE_MS) : 0.0;
         for (size_t i = 0; i < b->contender_count; i++)
             HOX_TRY(run_once(b, &b->contenders[i], &b->contenders[i].seconds[round], error));
     }
@@ -161,38 +167,55 @@ static json_t *contender_json(const bench *b, const contender *c) {
     json_t *logits = json_array(); // the first, for whoever compares
     for (int i = 0; i < 16; i++)
         json_array_append_new(logits, json_real((double)c->logits[i]));
-    return json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:o}", "runtime", c->name, "seconds",
+    json_t *share_of_peak =
+        is_on_cpu(c) ? json_real(benchmark_median(share, (size_t)b->rounds)) : json_null();
+    return json_pack("{s:s, s:s, s:f, s:f, s:f, s:o, s:f, s:o}", "runtime", c->name, "device",
+                     evaluation_device(c->evaluation)->address, "seconds",
                      benchmark_median(c->seconds, (size_t)b->rounds), "images_per_second",
                      (double)b->images / benchmark_median(c->seconds, (size_t)b->rounds), "gflops",
-                     benchmark_median(gflops, (size_t)b->rounds), "share_of_peak",
-                     benchmark_median(share, (size_t)b->rounds), "speed_over_first",
-                     benchmark_median(ratio, (size_t)b->rounds), "logits", logits);
+                     benchmark_median(gflops, (size_t)b->rounds), "share_of_peak", share_of_peak,
+                     "speed_over_first", benchmark_median(ratio, (size_t)b->rounds), "logits",
+                     logits);
 }
 
 static json_t *genome_json(const bench *b, const char *path) {
     json_t *list = json_array();
     for (size_t i = 0; i < b->contender_count; i++)
         json_array_append_new(list, contender_json(b, &b->contenders[i]));
-    return json_pack("{s:s, s:f, s:f, s:o}", "genome", path, "mflop_per_image",
+    const double peak = benchmark_median(b->peak, (size_t)b->rounds);
+    return json_pack("{s:s, s:f, s:o, s:o}", "genome", path, "mflop_per_image",
                      (double)b->flops * 1e-6, "peak_gflops",
-                     benchmark_median(b->peak, (size_t)b->rounds), "runtimes", list);
+                     peak > 0.0 ? json_real(peak) : json_null(), "runtimes", list);
+}
+
+static double number_at(const json_t *json, const char *key) {
+    return json_number_value(json_object_get(json, key));
+}
+
+static void print_contender(const json_t *row) {
+    const json_t *share = json_object_get(row, "share_of_peak");
+    printf("  %-12s  %-8s  %10.0f  %8.1f  ", json_string_value(json_object_get(row, "runtime")),
+           json_string_value(json_object_get(row, "device")), number_at(row, "images_per_second"),
+           number_at(row, "gflops"));
+    if (json_is_null(share))
+        printf("       -");
+    else
+        printf("%6.1f %%", 100.0 * json_number_value(share));
+    printf("  %6.2f\n", number_at(row, "speed_over_first"));
 }
 
 static void print_genome(const json_t *result) {
     size_t i;
     json_t *row;
-    printf("%s: %.2f MFLOP an image; multiply-adds alone run at %.1f GFLOP/s\n",
-           json_string_value(json_object_get(result, "genome")),
-           json_number_value(json_object_get(result, "mflop_per_image")),
-           json_number_value(json_object_get(result, "peak_gflops")));
-    puts("  runtime          images/s   GFLOP/s   of peak   speed");
+    printf("%s: %.2f MFLOP an image", json_string_value(json_object_get(result, "genome")),
+           number_at(result, "mflop_per_image"));
+    if (json_is_null(json_object_get(result, "peak_gflops")))
+        puts("");
+    else
+        printf("; multiply-adds alone run at %.1f GFLOP/s\n", number_at(result, "peak_gflops"));
+    puts("  runtime       device      images/s   GFLOP/s   of peak   speed");
     json_array_foreach(json_object_get(result, "runtimes"), i, row) {
-        printf("  %-12s  %10.0f  %8.1f  %6.1f %%  %6.2f\n",
-               json_string_value(json_object_get(row, "runtime")),
-               json_number_value(json_object_get(row, "images_per_second")),
-               json_number_value(json_object_get(row, "gflops")),
-               100.0 * json_number_value(json_object_get(row, "share_of_peak")),
-               json_number_value(json_object_get(row, "speed_over_first")));
+        print_contender(row);
     }
 }
 
@@ -273,8 +296,7 @@ static int bench_init(bench *b, const command_line *line, terminal *t) {
     if (code == EXIT_OK)
         code = read_number(line, "batch", 1, 1 << 20, 128, &b->config.eval_batch_size, t);
     if (code == EXIT_OK)
-        code = read_number(line, "lanes", 1, 1024, cpu_core_count(),
-                           &b->config.fitness_eval_parallel, t);
+        code = read_number(line, "lanes", 1, 1024, 0, &b->config.fitness_eval_parallel, t);
     if (code == EXIT_OK) code = read_number(line, "rounds", 1, MOST_ROUNDS, 7, &b->rounds, t);
     if (code == EXIT_OK && !(b->labels = array_create((size_t)b->images, 1, NULL)))
         code = EXIT_DEVICE;

@@ -1,5 +1,6 @@
 // cmd_doctor.c - hox doctor: what this machine offers, and what to install.
 #include "command.h"
+#include "devices.h"
 #include "result.h"
 
 #include "base/cpu.h"
@@ -7,7 +8,6 @@
 #include "io/contact_sheet.h"
 #include "plugin_host/catalog.h"
 #include "plugin_host/descriptor.h"
-#include "plugin_host/instance.h"
 
 #include <hox/version.h>
 #include <stdio.h>
@@ -38,40 +38,11 @@ static json_t *system_json(void) {
 
 // ---- runtimes ----
 
-// Keeps the last thing a runtime said: why it has no device.
-typedef struct last_words {
-    char text[256];
-} last_words;
-
-static void keep_words(void *context, uint32_t level, const char *line) {
-    (void)level;
-    last_words *words = context;
-    snprintf(words->text, sizeof words->text, "%s", line);
-}
-
-static json_t *device_json(const hox_device_info *d) {
-    return json_pack("{s:s, s:s, s:I}", "address", d->address, "name", d->name, "total_bytes",
-                     (json_int_t)d->total_bytes);
-}
-
 static json_t *runtime_json(const hox_plugin *plugin) {
-    last_words words = {""};
-    const log_sink log = {.level = HOX_LOG_INFO, .write = keep_words, .context = &words};
-    instance runtime;
-    hox_error error = HOX_ERROR_INIT;
-    uint32_t count = 0;
-    json_t *devices = json_array();
-    hox_status status = instance_init(&runtime, plugin, "", &log, &error);
-    const hox_host *host = &runtime.services.host;
-    if (status == HOX_OK) status = plugin->runtime->device_count(host, &count, &error);
-    for (uint32_t i = 0; status == HOX_OK && i < count; i++) {
-        hox_device_info d = {.struct_size = sizeof d};
-        status = plugin->runtime->device_info(host, i, &d, &error);
-        if (status == HOX_OK) json_array_append_new(devices, device_json(&d));
-    }
-    const char *why = status != HOX_OK ? error.message : *words.text ? words.text : NULL;
-    instance_deinit(&runtime);
-    return json_pack("{s:s, s:o, s:s?}", "name", plugin->name, "devices", devices, "said", why);
+    json_t *json = json_pack("{s:s}", "name", plugin->name), *devices = devices_json(plugin);
+    json_object_update(json, devices);
+    json_decref(devices);
+    return json;
 }
 
 static json_t *runtimes_json(const catalog *plugins) {
@@ -132,20 +103,6 @@ static double gib_at(const json_t *json, const char *key) {
     return (double)json_integer_value(json_object_get(json, key)) / (double)(1 << 30);
 }
 
-static void print_runtime(const json_t *runtime) {
-    const json_t *devices = json_object_get(runtime, "devices");
-    size_t i;
-    json_t *device;
-    printf("runtime %s:", text_at(runtime, "name"));
-    if (json_array_size(devices) == 0)
-        printf(" no device: %s", *text_at(runtime, "said") ? text_at(runtime, "said") : "unknown");
-    json_array_foreach(devices, i, device) {
-        printf("%s %s (%s, %.1f GiB)", i ? "," : "", text_at(device, "address"),
-               text_at(device, "name"), gib_at(device, "total_bytes"));
-    }
-    puts("");
-}
-
 static void print_report(const json_t *report) {
     const json_t *cpu = json_object_get(report, "cpu"), *memory = json_object_get(report, "memory");
     const json_t *plugins = json_object_get(report, "plugins");
@@ -164,7 +121,8 @@ static void print_report(const json_t *report) {
         printf("  refused %s\n", json_string_value(item));
     }
     json_array_foreach(json_object_get(report, "runtimes"), i, item) {
-        print_runtime(item);
+        printf("runtime %s: ", text_at(item, "name"));
+        devices_print(item);
     }
     json_array_foreach(json_object_get(report, "advice"), i, item) {
         printf("to do: %s\n", json_string_value(item));

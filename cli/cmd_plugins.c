@@ -1,6 +1,7 @@
 // cmd_plugins.c - hox plugins list: every file that was tried, and why one was refused; hox plugins
-// info: the options of one.
+// info: the options of one, and a runtime's devices.
 #include "command.h"
+#include "devices.h"
 #include "result.h"
 
 #include "config/schema.h"
@@ -68,11 +69,19 @@ static void print_field(const hox_field *row) {
     json_decref(value);
 }
 
+static void print_devices(const hox_plugin *runtime) {
+    json_t *devices = devices_json(runtime);
+    printf("devices: ");
+    devices_print(devices);
+    json_decref(devices);
+}
+
 static int print_plugin(const catalog_entry *entry) {
     const hox_plugin *p = entry->plugin;
     printf("%s %s %s\n%s\n%s\n", descriptor_kind_name(p->kind), p->name, version_of(p),
            summary_of(p), entry->path);
     if (HOX_HAS(p, licence) && p->licence) printf("licence %s\n", p->licence);
+    if (p->kind == HOX_KIND_RUNTIME) print_devices(p);
     puts(p->field_count > 0 ? "options:" : "no options");
     const field_table table = {p->fields, p->field_count, p->field_size};
     for (uint32_t i = 0; i < p->field_count; i++)
@@ -88,6 +97,10 @@ static json_t *plugin_json(const catalog_entry *entry) {
         json_object_set_new(options, field_row(&table, i)->name,
                             schema_of_field(field_row(&table, i)));
     json_object_set_new(json, "options", options);
+    if (p->kind != HOX_KIND_RUNTIME) return json;
+    json_t *devices = devices_json(p);
+    json_object_update(json, devices);
+    json_decref(devices);
     return json;
 }
 

@@ -32,8 +32,11 @@ static long long number_at(const json_t *event, const char *key) {
     return json_integer_value(json_object_get(event, key));
 }
 
-static double mib_at(const json_t *event, const char *key) {
-    return (double)number_at(event, key) / (1 << 20);
+static void print_mib(const json_t *event, const char *key) {
+    if (json_is_null(json_object_get(event, key)))
+        printf("  %10s", "unknown");
+    else
+        printf("  %10.1f", (double)number_at(event, key) / (1 << 20));
 }
 
 static void print_more(const json_t *event) {
@@ -55,9 +58,11 @@ static void print_table(const json_t *events) {
     puts("generation  why                batch   total MiB    free MiB    used MiB");
     json_array_foreach(events, i, event) {
         const char *why = json_string_value(json_object_get(event, "why"));
-        printf("%10lld  %-10s  %12lld  %10.1f  %10.1f  %10.1f", number_at(event, "generation"),
-               why ? why : "", number_at(event, "batch_after"), mib_at(event, "total_bytes"),
-               mib_at(event, "free_bytes"), mib_at(event, "used_bytes"));
+        printf("%10lld  %-10s  %12lld", number_at(event, "generation"), why ? why : "",
+               number_at(event, "batch_after"));
+        print_mib(event, "total_bytes");
+        print_mib(event, "free_bytes");
+        print_mib(event, "used_bytes");
         print_more(event);
         puts("");
     }

@@ -77,7 +77,7 @@ static hox_status load_layer(document *d, const char **path, hox_error *error) {
     hox_error why = HOX_ERROR_INIT;
     if (file_read(*path, MAX_FILE_BYTES, &layer->text, &layer->size, &why) != HOX_OK) {
         if (d->layer_count > 0) return wrong_extends(layer - 1, why.message, error);
-        return hox_error_set(error, why.status, "%s", why.message);
+        return hox_error_pass(error, why.status, &why);
     }
     d->layer_count++;
     HOX_TRY(find_folder(d, layer, error));

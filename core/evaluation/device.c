@@ -1,5 +1,7 @@
 #include "evaluation/device.h"
 
+#include "plugin_host/device_list.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -12,26 +14,31 @@ static bool is_wanted(const hox_device_info *info, const char *wanted) {
            strcmp(wanted, kind_names[info->kind]) == 0;
 }
 
+static void list_addresses(const device_list *devices, char *text, size_t size) {
+    size_t used = 0;
+    snprintf(text, size, "none");
+    for (uint32_t i = 0; i < devices->count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+                                 devices->items[i].address);
+}
+
 hox_status device_choose(const instance *runtime, const char *wanted, uint32_t *device,
                          hox_device_info *info, hox_error *error) {
-    const hox_runtime_api *api = runtime->plugin->runtime;
-    const hox_host *host = &runtime->services.host;
-    uint32_t count = 0;
-    char seen[200] = "";
+    device_list devices;
+    char seen[120];
     bool is_found = false;
-    HOX_TRY(api->device_count(host, &count, error));
-    for (uint32_t i = 0; i < count; i++) {
-        hox_device_info one = {.struct_size = sizeof one};
-        HOX_TRY(api->device_info(host, i, &one, error));
-        const size_t used = strlen(seen);
-        snprintf(seen + used, sizeof seen - used, "%s%s", used ? ", " : "", one.address);
-        if (!is_wanted(&one, wanted) || (is_found && one.score <= info->score)) continue;
-        *info = one;
+    HOX_TRY(device_list_read(runtime->plugin, &devices, error));
+    for (uint32_t i = 0; i < devices.count; i++) {
+        const hox_device_info *one = &devices.items[i];
+        if (!is_wanted(one, wanted) || (is_found && one->score <= info->score)) continue;
+        *info = *one;
         *device = i;
         is_found = true;
     }
     if (is_found) return HOX_OK;
-    return hox_error_set(error, HOX_DEVICE,
-                         "/evaluation/device: runtime %s has no device \"%.32s\" here; it has: %s",
-                         runtime->plugin->name, wanted, *seen ? seen : "none");
+    list_addresses(&devices, seen, sizeof seen);
+    return hox_error_set(
+        error, HOX_DEVICE,
+        "/evaluation/device: runtime %s has no device \"%.32s\" here%s%s; it has: %s",
+        runtime->plugin->name, wanted, *devices.said ? ": " : "", devices.said, seen);
 }

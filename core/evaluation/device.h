@@ -4,6 +4,7 @@
 #include "plugin_host/instance.h"
 
 // wanted: "auto" (the highest score), a kind ("cpu", "cuda": its best) or an address ("cuda:1").
-// Errors: DEVICE, naming what there is instead; what the plugin says. [main]
+// Errors: DEVICE, saying why, where the plugin does, and what there is instead; what the plugin
+// says. [main]
 hox_status device_choose(const instance *runtime, const char *wanted, uint32_t *device,
                          hox_device_info *info, hox_error *error) HOX_MUST_CHECK;

@@ -16,14 +16,19 @@ static uint64_t used_of(const device_memory *m) {
     return ledger_used(m->plugin->services.ledger, m->device.address);
 }
 
-// By the runtime, or by device_info and ledger.
+// By the runtime; by device_info and ledger where it does not answer, which is not worth a run.
 static hox_status ask_runtime(const device_memory *m, hox_memory *memory, hox_error *error) {
     const hox_runtime_api *api = m->plugin->plugin->runtime;
+    hox_error why = HOX_ERROR_INIT;
+    hox_status status = HOX_UNSUPPORTED;
     *memory = (hox_memory){.struct_size = sizeof *memory};
-    if (HOX_HAS(api, memory) && api->memory) return api->memory(m->runtime, memory, error);
-    memory->total_bytes = m->device.total_bytes;
-    memory->free_bytes =
-        m->device.total_bytes ? minus(m->device.total_bytes, used_of(m)) : UINT64_MAX;
+    if (HOX_HAS(api, memory) && api->memory) status = api->memory(m->runtime, memory, &why);
+    if (status == HOX_DEVICE_LOST && error) *error = why;
+    if (status == HOX_OK || status == HOX_DEVICE_LOST) return status;
+    const uint64_t total = m->device.total_bytes;
+    *memory = (hox_memory){.struct_size = sizeof *memory,
+                           .total_bytes = total,
+                           .free_bytes = total ? minus(total, used_of(m)) : UINT64_MAX};
     return HOX_OK;
 }
 
@@ -58,12 +63,29 @@ static uint64_t host_share(uint64_t free_bytes) {
     return smaller(free_bytes / 8, MOST_HOST_SHARE);
 }
 
+// Of an account with the host's memory.
+static uint64_t host_budget(uint64_t free_bytes, uint64_t used) {
+    if (free_bytes >= UINT64_MAX - used) return UINT64_MAX;
+    return free_bytes - host_share(free_bytes) + used;
+}
+
+// A device of its own: the host's memory is an account beside it.
+static hox_status set_cpu_budget(const device_memory *m, hox_error *error) {
+    ledger *accounts = m->plugin->services.ledger;
+    const memory_limit limit = memory_limit_read("");
+    const uint64_t free_bytes = limit.total_bytes ? limit.free_bytes : UINT64_MAX;
+    return ledger_set_budget(accounts, "cpu", host_budget(free_bytes, ledger_used(accounts, "cpu")),
+                             error);
+}
+
 hox_status device_memory_set_budget(const device_memory *m, hox_error *error) {
     hox_memory memory;
     uint64_t budget = UINT64_MAX;
     HOX_TRY(read_raw(m, &memory, error));
-    if (m->device.kind == HOX_DEVICE_CPU && memory.free_bytes < UINT64_MAX - used_of(m))
-        budget = memory.free_bytes - host_share(memory.free_bytes) + used_of(m);
+    if (m->device.kind == HOX_DEVICE_CPU)
+        budget = host_budget(memory.free_bytes, used_of(m));
+    else
+        HOX_TRY(set_cpu_budget(m, error));
     if (m->cap > 0) budget = smaller(budget, m->cap);
     return ledger_set_budget(m->plugin->services.ledger, m->device.address, budget, error);
 }

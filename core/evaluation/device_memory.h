@@ -13,18 +13,19 @@ typedef struct device_memory {
 } device_memory;
 
 // Total, free and used now (SPEC 3). CPU: what system and control groups allow; used is what the
-// runtime has reserved. Others: what the runtime tells, else device_info and ledger. What its pool
-// holds and nobody uses counts as free. The cap lowers total and free. Errors: DEVICE, DEVICE_LOST.
-// [any]
+// runtime has reserved. Others: what the runtime tells, else device_info and ledger, also where it
+// fails to tell. What its pool holds and nobody uses counts as free. The cap lowers total and free.
+// Errors: DEVICE_LOST. [any]
 hox_status device_memory_read(const device_memory *m, vram_reading *reading,
                               hox_error *error) HOX_MUST_CHECK;
 
 // Sets the ledger's budget: on the CPU free + used as they are now, less an eighth of what is free
 // (at most 64 MiB) for ourselves, and at most the cap; on others the cap alone, the driver being
-// the judge. Errors: OUT_OF_HOST_MEMORY, those of read. [main]
+// the judge, and for the host's memory that they take, "cpu", the same as on the CPU without the
+// cap. Errors: OUT_OF_HOST_MEMORY, those of read. [main]
 hox_status device_memory_set_budget(const device_memory *m, hox_error *error) HOX_MUST_CHECK;
 
-// Whether so many bytes could be had. False where the device does not answer. [any]
+// Whether so many bytes could be had. False where the device is lost. [any]
 bool device_memory_fits(const device_memory *m, uint64_t bytes);
 
 // Gives back what the runtime's pool holds and nobody uses. Returns the bytes. [any]

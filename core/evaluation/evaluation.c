@@ -178,7 +178,8 @@ static uint64_t larger(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-static void plan_all(scoring *s) {
+// Errors: DEVICE_LOST; whatever else fails is a genome's.
+static hox_status plan_all(scoring *s, hox_error *error) {
     thread_pool_run(s->e->lanes.pool, s->count, plan_one, s);
     s->demand.lane_count = s->e->lanes.count;
     for (size_t i = 0; i < s->count; i++) {
@@ -187,6 +188,10 @@ static void plan_all(scoring *s) {
         s->demand.per_sample = larger(s->demand.per_sample, s->tasks[i].need.bytes_per_sample);
     }
     qsort(s->order, s->count, sizeof(task *), costly_first);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->results[i].reason == EVALUATION_DEVICE_LOST)
+            return hox_error_set(error, HOX_DEVICE_LOST, "%s", s->results[i].error.message);
+    return HOX_OK;
 }
 
 // ---- living structures ----
@@ -282,6 +287,12 @@ static void set_aside(task *t) {
     t->is_over = t->is_aside = true;
 }
 
+// The images cannot be had beside the set.
+static void set_all_aside(const task_set *set) {
+    for (size_t i = 0; i < set->count; i++)
+        if (!set->tasks[i]->is_over && set->tasks[i]->plan.has_path) set_aside(set->tasks[i]);
+}
+
 static void load_one(void *context, uint64_t item, uint32_t lane) {
     (void)lane;
     const task_set *set = context;
@@ -308,23 +319,20 @@ static void run_images(const task_set *set, const size_t *home, const hox_sample
 static hox_status stream_set(scoring *s, const task_set *set, const size_t *home,
                              hox_error *error) {
     const evaluation_split *split = s->split;
-    hox_samples *window;
+    hox_samples *window = NULL;
     hox_error why = HOX_ERROR_INIT;
     uint64_t size;
     hox_status status = residency_create_window(&s->e->residency, split, &window, &size, &why);
-    if (lanes_is_memory(status)) {
-        for (size_t i = 0; i < set->count; i++)
-            if (!set->tasks[i]->is_over && set->tasks[i]->plan.has_path) set_aside(set->tasks[i]);
-        return HOX_OK;
-    }
-    if (status != HOX_OK) return hox_error_set(error, status, "%s", why.message);
     for (uint64_t first = 0; first < split->count && status == HOX_OK; first += size) {
         const uint64_t count = split->count - first < size ? split->count - first : size;
-        status = split_fill(split, s->e->api, window, first, count, error);
+        status = residency_fill(&s->e->residency, split, window, first, count, &why);
         if (status == HOX_OK) run_images(set, home, window, first, first + count);
     }
     s->e->api->samples_destroy(window);
-    return status;
+    if (status == HOX_OK) return HOX_OK;
+    if (!lanes_is_memory(status)) return hox_error_pass(error, status, &why);
+    set_all_aside(set);
+    return HOX_OK;
 }
 
 static hox_status run_set(scoring *s, task_set *set, hox_error *error) {
@@ -393,9 +401,11 @@ static void advise(const evaluation_config *config, uint64_t batch, char *text, 
         snprintf(text, size, "it takes a device with more memory");
 }
 
+// A device of its own runs out of more than one memory; which one its message tells.
 static void explain(const scoring *s, task *t, uint64_t batch, const hox_error *why) {
+    const hox_device_info *device = &s->e->lanes.memory.device;
     char numbers[240], advice[120];
-    if (why->bytes_requested > 0)
+    if (why->bytes_requested > 0 && device->kind == HOX_DEVICE_CPU)
         snprintf(numbers, sizeof numbers,
                  "%" PRIu64 " bytes needed, %" PRIu64 " free, of about %" PRIu64
                  " it takes with its images",
@@ -403,21 +413,22 @@ static void explain(const scoring *s, task *t, uint64_t batch, const hox_error *
     else
         snprintf(numbers, sizeof numbers, "%.199s", why->message);
     advise(&s->e->config, batch, advice, sizeof advice);
-    snprintf(
-        t->result->error.message, sizeof t->result->error.message,
-        "genome %" PRIu64 " (%u nodes, %u edges, %" PRIu64
-        " bytes an image) does not fit on %s, even alone with %" PRIu64 " images at once: %s; %s",
-        t->genome->id, t->plan.view.node_count, t->plan.view.edge_count,
-        t->result->bytes_per_sample, s->e->lanes.memory.device.address, batch, numbers, advice);
+    snprintf(t->result->error.message, sizeof t->result->error.message,
+             "genome %" PRIu64 " (%u nodes, %u edges, %" PRIu64
+             " bytes an image) does not fit on %s, even alone with %" PRIu64
+             " images at once: %s; %s",
+             t->genome->id, t->plan.view.node_count, t->plan.view.edge_count,
+             t->result->bytes_per_sample, device->address, batch, numbers, advice);
 }
 
 static hox_status run_windows(scoring *s, task *t, hox_samples *window, uint64_t size,
                               hox_error *error) {
     const evaluation_split *split = s->split;
+    residency *r = &s->e->residency;
     lane_pass p = {.lanes = &s->e->lanes, .samples = window, .split_count = split->count};
     for (; p.first < split->count; p.first += size) {
         p.queue.end = split->count - p.first < size ? split->count : p.first + size;
-        HOX_TRY(split_fill(split, s->e->api, window, p.first, p.queue.end - p.first, error));
+        HOX_TRY(residency_fill(r, split, window, p.first, p.queue.end - p.first, error));
         HOX_TRY(lanes_run_alone(&p, t, size, error));
     }
     return HOX_OK;
@@ -462,14 +473,14 @@ static hox_status run_alone(scoring *s, task *t, hox_error *error) {
     }
     task_unload(t);
     lanes_release_idle(l);
-    return status == HOX_DEVICE_LOST ? hox_error_set(error, status, "%s", why.message) : HOX_OK;
+    return status == HOX_DEVICE_LOST ? hox_error_pass(error, status, &why) : HOX_OK;
 }
 
 // ---- all of it ----
 
 static hox_status run_all(scoring *s, hox_error *error) {
     lanes *l = &s->e->lanes;
-    plan_all(s);
+    HOX_TRY(plan_all(s, error));
     HOX_TRY(choose_batch(s, error));
     for (size_t begin = 0; begin < s->count && !l->is_lost;) {
         task_set set = {s, s->order + begin, set_size(s, begin)};
@@ -491,21 +502,34 @@ hox_status evaluation_score(evaluation *e, const genome *const *genomes, size_t 
     hox_status status = scoring_init(&s, &why);
     if (status == HOX_OK) status = run_all(&s, &why);
     scoring_deinit(&s);
-    return status == HOX_OK ? HOX_OK : hox_error_set(error, status, "%s", why.message);
+    return status == HOX_OK ? HOX_OK : hox_error_pass(error, status, &why);
 }
 
 // ---- training ----
 
-bool evaluation_can_train(const evaluation *e) {
-    return (e->runtime_flags & HOX_RUNTIME_TRAINS) && HOX_HAS(e->api, train_backward) &&
-           e->api->train_forward && e->api->train_backward;
+// On whichever device.
+static bool has_training(const hox_runtime_api *api) {
+    return HOX_HAS(api, train_backward) && api->train_forward && api->train_backward;
+}
+
+hox_status evaluation_check_training(const evaluation *e, hox_error *error) {
+    const char *name = e->lanes.memory.plugin->plugin->name;
+    const hox_device_info *device = &e->lanes.memory.device;
+    const bool is_possible = has_training(e->api);
+    if (is_possible && (e->runtime_flags & HOX_RUNTIME_TRAINS)) return HOX_OK;
+    if (is_possible && device->kind != HOX_DEVICE_CPU)
+        return hox_error_set(error, HOX_UNSUPPORTED,
+                             "runtime %s does not train on %s; evaluation.device \"cpu\" does",
+                             name, device->address);
+    return hox_error_set(error, HOX_UNSUPPORTED,
+                         "runtime %s does not train; evaluation.forward_runtime names another, "
+                         "eager for one",
+                         name);
 }
 
 hox_status evaluation_refine(evaluation *e, const refinement_order *order, evaluation_split *split,
                              refinement_job *jobs, size_t count, hox_error *error) {
-    if (!evaluation_can_train(e))
-        return hox_error_set(error, HOX_UNSUPPORTED, "runtime %s does not train",
-                             e->lanes.memory.plugin->plugin->name);
+    HOX_TRY(evaluation_check_training(e, error));
     return refinement_run(&e->lanes, &e->residency, order, split, jobs, count, error);
 }
 

@@ -67,14 +67,15 @@ hox_status evaluation_score(evaluation *e, const genome *const *genomes, size_t 
                             evaluation_split *split, evaluation_result *results,
                             hox_error *error) HOX_MUST_CHECK;
 
-// Whether the runtime can train.
-bool evaluation_can_train(const evaluation *e);
-// See refinement_run. Errors: those, and UNSUPPORTED where the runtime cannot train. [main]
+// Whether the runtime trains on its device. Errors: UNSUPPORTED, naming the settings that help.
+// [main]
+hox_status evaluation_check_training(const evaluation *e, hox_error *error) HOX_MUST_CHECK;
+// See refinement_run. Errors: those of it and of check_training. [main]
 hox_status evaluation_refine(evaluation *e, const refinement_order *order, evaluation_split *split,
                              refinement_job *jobs, size_t count, hox_error *error) HOX_MUST_CHECK;
 
 // A generation has been scored, and these are all its genomes: looks at memory, lets go of runners
-// no genome needs, and tells how it went. Errors: DEVICE, DEVICE_LOST, OUT_OF_HOST_MEMORY. [main]
+// no genome needs, and tells how it went. Errors: DEVICE_LOST, OUT_OF_HOST_MEMORY. [main]
 hox_status evaluation_end_generation(evaluation *e, const evaluation_result *results, size_t count,
                                      hox_error *error) HOX_MUST_CHECK;
 

@@ -136,16 +136,18 @@ static hox_status ready_job(const lane_pass *p, lane_worker *one, uint32_t i, ta
     return HOX_OK;
 }
 
-// All tasks of the lane in one call. False: none has run, and each is worth a try of its own.
-static bool run_group(const lane_pass *p, lane_worker *one, uint32_t job_count, image_range range,
-                      uint64_t capacity) {
-    bool is_ready = true;
-    for (uint32_t i = 0; i < job_count && is_ready; i++)
-        is_ready = ready_job(p, one, i, one->tasks[i], range, capacity, NULL) == HOX_OK;
-    const bool has_run = is_ready && p->lanes->api->evaluate(p->lanes->runtime, one->cache.lane,
-                                                             one->calls, job_count, NULL) == HOX_OK;
+// All tasks of the lane in one call. Not OK: none has run, and unless the device is lost each is
+// worth a try of its own.
+static hox_status run_group(const lane_pass *p, lane_worker *one, uint32_t job_count,
+                            image_range range, uint64_t capacity, hox_error *error) {
+    hox_status status = HOX_OK;
+    for (uint32_t i = 0; i < job_count && status == HOX_OK; i++)
+        status = ready_job(p, one, i, one->tasks[i], range, capacity, error);
+    if (status == HOX_OK)
+        status = p->lanes->api->evaluate(p->lanes->runtime, one->cache.lane, one->calls, job_count,
+                                         error);
     runner_cache_unpin(&one->cache);
-    return has_run;
+    return status;
 }
 
 // One task; a runner that failed is released.
@@ -251,12 +253,16 @@ static void run_single(const lane_pass *p, lane_worker *one, task *t, image_rang
 
 static void run_taken(const lane_pass *p, lane_worker *one, uint32_t job_count, image_range range,
                       uint64_t capacity) {
-    const bool has_run = job_count > 1 && run_group(p, one, job_count, range, capacity);
+    hox_error why = HOX_ERROR_INIT;
+    hox_status group = HOX_OUT_OF_DEVICE_MEMORY; // one job is tried by itself at once
+    if (job_count > 1) group = run_group(p, one, job_count, range, capacity, &why);
     for (uint32_t i = 0; i < job_count; i++) {
         task *t = one->tasks[i];
-        const hox_status status = has_run ? one->jobs[i].status : HOX_OUT_OF_DEVICE_MEMORY;
+        const hox_status status = group == HOX_OK ? one->jobs[i].status : group;
         if (status == HOX_OK) continue;
-        if (lanes_is_memory(status))
+        if (status == HOX_DEVICE_LOST)
+            fail(p->lanes, t, status, group == HOX_OK ? &one->errors[i] : &why);
+        else if (group != HOX_OK || lanes_is_memory(status))
             run_single(p, one, t, range);
         else
             fail(p->lanes, t, status, &one->errors[i]);

@@ -160,16 +160,16 @@ static hox_status place_image(void *context, uint64_t first, uint64_t count, con
 }
 
 // Images lie apart from each other in the split, so each is read for itself. What fails is no
-// genome's fault.
-static hox_status fill_window(trainer *t, const uint64_t *images, uint64_t count) {
+// genome's fault, unless it is memory, which may do for fewer images.
+static hox_status fill_window(trainer *t, const uint64_t *images, uint64_t count,
+                              hox_error *error) {
     const evaluation_split *split = t->all->split;
     placing p = {t->all->lanes->api, t->window, 0};
-    hox_error why = HOX_ERROR_INIT;
     for (; p.place < count; p.place++) {
         const hox_status status =
-            split->read(split->reader, images[p.place], 1, place_image, &p, &why);
+            split->read(split->reader, images[p.place], 1, place_image, &p, error);
         if (status == HOX_OK) continue;
-        end_all(t->all, status, &why);
+        if (!lanes_is_memory(status)) end_all(t->all, status, error);
         return status;
     }
     return HOX_OK;
@@ -189,7 +189,7 @@ static hox_status run_piece(trainer *t, const hox_weights *weights, const uint64
     const refining *all = t->all;
     const hox_runtime_api *api = all->lanes->api;
     HOX_TRY(prepare_piece(t, error));
-    if (t->is_streamed) HOX_TRY(fill_window(t, images, count));
+    if (t->is_streamed) HOX_TRY(fill_window(t, images, count, error));
     for (uint64_t i = 0; i < count; i++)
         t->labels[i] = all->split->labels[images[i]];
     HOX_TRY(api->train_forward(t->runner, weights, t->is_streamed ? t->window : all->split->samples,
@@ -435,5 +435,5 @@ hox_status refinement_run(lanes *l, residency *r, const refinement_order *order,
         genome_destroy(jobs[i].refined);
         jobs[i].refined = NULL;
     }
-    return hox_error_set(error, status, "%s", why.message);
+    return hox_error_pass(error, status, &why);
 }

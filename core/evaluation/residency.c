@@ -15,8 +15,20 @@ hox_status residency_create_samples(residency *r, const evaluation_split *split,
         why = (hox_error)HOX_ERROR_INIT;
         status = split_create_samples(split, l->api, l->runtime, count, samples, &why);
     }
-    if (status != HOX_OK && error) *error = why;
-    return status;
+    return status == HOX_OK ? HOX_OK : hox_error_pass(error, status, &why);
+}
+
+hox_status residency_fill(residency *r, const evaluation_split *split, hox_samples *samples,
+                          uint64_t first, uint64_t count, hox_error *error) {
+    const hox_runtime_api *api = r->lanes->api;
+    hox_error why = HOX_ERROR_INIT;
+    hox_status status = split_fill(split, api, samples, first, count, &why);
+    if (lanes_is_memory(status)) {
+        residency_make_room(r);
+        why = (hox_error)HOX_ERROR_INIT;
+        status = split_fill(split, api, samples, first, count, &why);
+    }
+    return status == HOX_OK ? HOX_OK : hox_error_pass(error, status, &why);
 }
 
 static uint64_t lower_bound(const residency *r, const evaluation_split *split) {
@@ -75,6 +87,13 @@ static hox_status find_place(residency *r, evaluation_split *split, const vram_d
     return leaves_room(r, split, demand) ? HOX_OK : HOX_OUT_OF_DEVICE_MEMORY;
 }
 
+// Likewise.
+static hox_status fill_place(residency *r, const evaluation_split *split, hox_error *error) {
+    if (split->is_told)
+        return split_fill(split, r->lanes->api, split->samples, 0, split->count, error);
+    return residency_fill(r, split, split->samples, 0, split->count, error);
+}
+
 static void tell_streamed(const residency *r, evaluation_split *split, const hox_error *why) {
     const lanes *l = r->lanes;
     const vram_state *state = &l->controller.state;
@@ -96,14 +115,13 @@ hox_status residency_place(residency *r, evaluation_split *split, const vram_dem
     if (split->samples || !r->is_wanted[split->use]) return HOX_OK;
     hox_error why = HOX_ERROR_INIT;
     hox_status status = find_place(r, split, demand, &why);
-    if (status == HOX_OK)
-        status = split_fill(split, r->lanes->api, split->samples, 0, split->count, &why);
+    if (status == HOX_OK) status = fill_place(r, split, &why);
     if (status == HOX_OK) {
         split->is_told = false;
         return HOX_OK;
     }
     residency_drop(r, split);
-    if (!lanes_is_memory(status)) return hox_error_set(error, status, "%s", why.message);
+    if (!lanes_is_memory(status)) return hox_error_pass(error, status, &why);
     tell_streamed(r, split, &why);
     return HOX_OK;
 }

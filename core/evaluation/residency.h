@@ -12,7 +12,8 @@ typedef struct residency {
 } residency;
 
 // Puts the split on the device where it fits with room for the largest genome at the lower bound
-// beside it, and fills it; where it does not it stays away. Errors: what the split's reader says.
+// beside it, and fills it; where it does not it stays away. Errors: DEVICE_LOST, what the split's
+// reader says.
 hox_status residency_place(residency *r, evaluation_split *split, const vram_demand *demand,
                            hox_error *error) HOX_MUST_CHECK;
 void residency_drop(residency *r, evaluation_split *split);
@@ -22,7 +23,11 @@ void residency_drop_all(residency *r);
 // memory.
 hox_status residency_create_samples(residency *r, const evaluation_split *split, uint64_t count,
                                     hox_samples **samples, hox_error *error) HOX_MUST_CHECK;
-// The same for a chunk: as many images as can be had, from B down to the lower bound.
+// Images first .. first + count - 1 to the front of samples, after all that is idle had to go if
+// need be. Errors: out of memory, what the split's reader says.
+hox_status residency_fill(residency *r, const evaluation_split *split, hox_samples *samples,
+                          uint64_t first, uint64_t count, hox_error *error) HOX_MUST_CHECK;
+// Room for a chunk: as many images as can be had, from B down to the lower bound.
 hox_status residency_create_window(residency *r, const evaluation_split *split,
                                    hox_samples **window, uint64_t *count,
                                    hox_error *error) HOX_MUST_CHECK;

@@ -9,6 +9,7 @@
 #include "experiment/resumption.h"
 #include "experiment/scoring.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -155,7 +156,7 @@ static hox_status restore(experiment *e, hox_error *error) {
         log_line(&e->log, HOX_LOG_WARNING, "%s; the run starts over", why.message);
         return run_directory_continue(&e->directory, 0, 0, error);
     }
-    if (status != HOX_OK) return hox_error_set(error, status, "%s", why.message);
+    if (status != HOX_OK) return hox_error_pass(error, status, &why);
     if (state.population.count != e->scoring.count) {
         genome_destroy(run.champion);
         evolution_state_deinit(&state);
@@ -350,15 +351,15 @@ static void count_up(const experiment *e, const population *p, generation_record
 
 static hox_status write_failure(experiment *e, uint32_t generation, uint64_t id,
                                 const evaluation_result *r, hox_error *error) {
-    return run_directory_write_event(
-        &e->directory,
-        json_pack("{s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:I}", "event", "genome_failed",
-                  "generation", (json_int_t)generation, "genome", (json_int_t)id, "reason",
-                  evaluation_reasons[r->reason], "message", r->error.message, "bytes_per_sample",
-                  (json_int_t)r->bytes_per_sample, "bytes_requested",
-                  (json_int_t)r->error.bytes_requested, "bytes_available",
-                  (json_int_t)r->error.bytes_available),
-        error);
+    json_t *event = json_pack("{s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:I}", "event", "genome_failed",
+                              "generation", (json_int_t)generation, "genome", (json_int_t)id,
+                              "reason", evaluation_reasons[r->reason], "message", r->error.message,
+                              "bytes_per_sample", (json_int_t)r->bytes_per_sample,
+                              "bytes_requested", (json_int_t)r->error.bytes_requested,
+                              "bytes_available", (json_int_t)r->error.bytes_available);
+    if (r->error.native_code != 0)
+        json_object_set_new(event, "native_code", json_integer(r->error.native_code));
+    return run_directory_write_event(&e->directory, event, error);
 }
 
 static void say_failure(const experiment *e, uint32_t generation, uint64_t id,
@@ -426,7 +427,7 @@ static hox_status train_elites(experiment *e, const population *p, generation_re
     const hox_status status =
         elites_refine(trained, &e->session, p, e->fitness, record->generation, is_stopped, e, &why);
     if (status == HOX_CANCELLED) return status;
-    if (status != HOX_OK) return hox_error_set(error, status, "%s", why.message);
+    if (status != HOX_OK) return hox_error_pass(error, status, &why);
     e->scoring.evaluation_count += trained->evaluation_count;
     return report_skips(e, trained, record->generation, error);
 }
@@ -464,40 +465,88 @@ static void take_improved(experiment *e, const population *p, elites *trained,
 
 // ---- the champion ----
 
-// The generation's champion on monitor; the best of all generations there is the run's champion,
-// ties to the earlier.
-static hox_status score_champion(experiment *e, const population *p, generation_record *record,
-                                 hox_error *error) {
-    const individual *best = evolution_champion(e->evolution);
-    const evaluation_result *on_select = &e->scoring.results[best - p->items];
-    const genome *const genomes[] = {best->genome};
+// Of a generation that is not told yet: what fails there was only asked for.
+typedef struct measured_champion {
+    size_t slot;
     evaluation_result on_monitor;
+} measured_champion;
+
+// Gives those that training has improved the numbers that evolution will give them.
+static void number_refined(const experiment *e, elites *trained) {
+    uint64_t id = evolution_state_of(e->evolution)->next_id;
+    for (size_t i = 0; i < trained->count; i++)
+        if (elite_is_improved(&trained->items[i])) trained->items[i].job.refined->id = id++;
+}
+
+// The individual in this slot as it will be: told, and trained (NULL: it was not).
+static individual foresee(const experiment *e, const population *p, size_t slot,
+                          const elite *trained) {
+    individual one = p->items[slot];
+    one.has_fitness = isfinite(e->fitness[slot]);
+    one.fitness = one.has_fitness ? e->fitness[slot] : 0.0;
+    if (!trained || !elite_is_improved(trained)) return one;
+    one.fitness = trained->result.fitness;
+    if (!e->config->refinement.baldwinian) one.genome = trained->job.refined;
+    return one;
+}
+
+static const genome *foresee_champion(const experiment *e, const population *p,
+                                      const elites *trained, size_t *slot) {
+    individual best;
+    size_t next = 0; // elite
+    for (size_t i = 0; i < p->count; i++) {
+        const bool is_elite = next < trained->count && trained->items[next].slot == i;
+        const individual one = foresee(e, p, i, is_elite ? &trained->items[next++] : NULL);
+        if (i > 0 && !individual_is_fitter(&one, &best)) continue;
+        best = one;
+        *slot = i;
+    }
+    return best.genome;
+}
+
+static hox_status measure_champion(experiment *e, const population *p, elites *trained,
+                                   uint32_t generation, measured_champion *champion,
+                                   hox_error *error) {
+    evaluation_result *r = &champion->on_monitor;
+    if (!e->config->refinement.baldwinian) number_refined(e, trained);
+    const genome *const genomes[] = {foresee_champion(e, p, trained, &champion->slot)};
+    HOX_TRY(session_score(&e->session, SPLIT_MONITOR, genomes, 1, r, error));
+    if (r->reason == EVALUATION_OOM) // else the run's champion would depend on memory
+        return hox_error_set(error, HOX_OUT_OF_DEVICE_MEMORY,
+                             "generation %u: its champion does not fit on monitor: %s", generation,
+                             r->error.message);
+    if (r->reason != EVALUATION_OK)
+        log_line(&e->log, HOX_LOG_WARNING, "generation %u: its champion fails on monitor: %s",
+                 generation, r->error.message);
+    return HOX_OK;
+}
+
+// After tell. The best of all generations on monitor is the run's champion, ties to the earlier.
+static hox_status take_champion(experiment *e, const population *p,
+                                const measured_champion *champion, generation_record *record,
+                                hox_error *error) {
+    const individual *best = &p->items[champion->slot];
+    const evaluation_result *on_select = &e->scoring.results[champion->slot],
+                            *on_monitor = &champion->on_monitor;
+    assert(best == evolution_champion(e->evolution));
     record->champion_id = best->genome->id;
     record->champion_facts = on_select->facts;
-    HOX_TRY(session_score(&e->session, SPLIT_MONITOR, genomes, 1, &on_monitor, error));
-    if (on_monitor.reason == EVALUATION_OOM) // else the run's champion would depend on memory
-        return hox_error_set(error, HOX_OUT_OF_DEVICE_MEMORY,
-                             "generation %u: its champion does not fit on monitor: %s",
-                             record->generation, on_monitor.error.message);
-    record->monitor = on_monitor.fitness;
-    if (on_monitor.reason != EVALUATION_OK)
-        log_line(&e->log, HOX_LOG_WARNING, "generation %u: its champion fails on monitor: %s",
-                 record->generation, on_monitor.error.message);
-    if (e->champion && !(on_monitor.fitness > e->champion_monitor)) return HOX_OK;
+    record->monitor = on_monitor->fitness;
+    if (e->champion && !(on_monitor->fitness > e->champion_monitor)) return HOX_OK;
 
     genome *copy = genome_copy(best->genome, error);
     if (!copy) return HOX_OUT_OF_HOST_MEMORY;
     genome_destroy(e->champion);
     e->champion = copy;
-    e->champion_monitor = on_monitor.reason == EVALUATION_OK ? on_monitor.fitness : -INFINITY;
+    e->champion_monitor = on_monitor->reason == EVALUATION_OK ? on_monitor->fitness : -INFINITY;
     run_result *r = &e->result;
     r->champion_id = copy->id;
     r->champion_generation = record->generation;
     r->champion_facts = record->champion_facts;
     r->fitness[SPLIT_SELECT] = on_select->fitness;
     r->balanced_accuracy[SPLIT_SELECT] = on_select->metrics.balanced_accuracy;
-    r->fitness[SPLIT_MONITOR] = on_monitor.fitness;
-    r->balanced_accuracy[SPLIT_MONITOR] = on_monitor.metrics.balanced_accuracy;
+    r->fitness[SPLIT_MONITOR] = on_monitor->fitness;
+    r->balanced_accuracy[SPLIT_MONITOR] = on_monitor->metrics.balanced_accuracy;
     return run_directory_write_champion(&e->directory, e->champion, error);
 }
 
@@ -610,35 +659,27 @@ static hox_status write_generation(experiment *e, const population *p, generatio
     return HOX_OK;
 }
 
+// All that the runtime is needed for; nothing is told before it is done.
 static hox_status score_population(experiment *e, const population *p, generation_record *record,
-                                   elites *trained, uint64_t *mark, hox_error *error) {
+                                   elites *trained, measured_champion *champion, uint64_t *mark,
+                                   hox_error *error) {
     HOX_TRY(scoring_run(&e->scoring, &e->session, p, error));
     take_fitness(e, p);
     count_up(e, p, record);
     HOX_TRY(report_failures(e, p, record, error));
     record->evaluate_seconds = lap(mark);
-    if (!elites_are_due(e->config, record->generation)) return HOX_OK;
-    HOX_TRY(train_elites(e, p, record, trained, error));
-    record->refine_seconds = lap(mark);
-    return HOX_OK;
-}
-
-static void write_loss(experiment *e, uint32_t generation, const hox_error *why) {
-    const hox_status status = run_directory_write_event(
-        &e->directory,
-        json_pack("{s:s, s:I, s:s}", "event", evaluation_reasons[EVALUATION_DEVICE_LOST],
-                  "generation", (json_int_t)generation, "message", why ? why->message : ""),
-        NULL);
-    need_written(e, status);
+    if (elites_are_due(e->config, record->generation)) {
+        HOX_TRY(train_elites(e, p, record, trained, error));
+        record->refine_seconds = lap(mark);
+    }
+    return measure_champion(e, p, trained, record->generation, champion, error);
 }
 
 // Asked for and not told: resuming evaluates it again. A stop is no failure.
 static hox_status abandon_generation(experiment *e, uint32_t generation,
-                                     uint64_t evaluations_before, hox_status status,
-                                     const hox_error *error) {
+                                     uint64_t evaluations_before, hox_status status) {
     e->scoring.evaluation_count = evaluations_before;
     try_to_save(e);
-    if (status == HOX_DEVICE_LOST) write_loss(e, generation, error);
     if (status != HOX_CANCELLED || !is_stopped(e)) return status;
     log_line(e->setup.log, HOX_LOG_INFO,
              "generation %u is given up in its training; resuming does it again", generation);
@@ -648,6 +689,7 @@ static hox_status abandon_generation(experiment *e, uint32_t generation,
 static hox_status run_generation(experiment *e, hox_error *error) {
     const population *p;
     elites trained = {0};
+    measured_champion champion;
     const uint64_t evaluations_before = e->scoring.evaluation_count;
     uint64_t mark = clock_ns();
     HOX_TRY(evolution_ask(e->evolution, &p, error));
@@ -655,10 +697,10 @@ static hox_status run_generation(experiment *e, hox_error *error) {
                                 .species_count = evolution_state_of(e->evolution)->species.count,
                                 .refinement_gain = NAN,
                                 .evolve_seconds = lap(&mark)};
-    const hox_status status = score_population(e, p, &record, &trained, &mark, error);
+    const hox_status status = score_population(e, p, &record, &trained, &champion, &mark, error);
     if (status != HOX_OK) {
         elites_deinit(&trained);
-        return abandon_generation(e, record.generation, evaluations_before, status, error);
+        return abandon_generation(e, record.generation, evaluations_before, status);
     }
     evolution_tell(e->evolution, e->fitness);
     take_improved(e, p, &trained, &record);
@@ -668,10 +710,13 @@ static hox_status run_generation(experiment *e, hox_error *error) {
              record.generation, record.species_count, (unsigned long long)record.evaluation_total,
              record.evolve_seconds);
     note_improvement(e, &record);
-    HOX_TRY(score_champion(e, p, &record, error));
-    HOX_TRY(evaluation_end_generation(e->session.evaluation, e->scoring.results, p->count, error));
+    HOX_TRY(take_champion(e, p, &champion, &record, error));
+    const hox_status ended =
+        evaluation_end_generation(e->session.evaluation, e->scoring.results, p->count, error);
     record.evaluate_seconds += lap(&mark);
-    return write_generation(e, p, &record, &mark, error);
+    HOX_TRY(write_generation(e, p, &record, &mark, error)); // it is whole, whatever has ended
+    if (ended != HOX_OK) try_to_save(e);
+    return ended;
 }
 
 // ---- the end ----
@@ -692,6 +737,14 @@ static hox_status score_test(experiment *e, hox_error *error) {
     HOX_TRY(brightness_fit(&e->session.splits, &rule, error));
     e->result.brightness_test = brightness_score(&rule, &e->session.splits.parts[SPLIT_TEST]);
     return HOX_OK;
+}
+
+static void write_loss(experiment *e, const hox_error *why) {
+    json_t *event =
+        json_pack("{s:s, s:I, s:s, s:I}", "event", evaluation_reasons[EVALUATION_DEVICE_LOST],
+                  "generation", (json_int_t)evolution_generation(e->evolution), "message",
+                  why ? why->message : "", "native_code", why ? (json_int_t)why->native_code : 0);
+    need_written(e, run_directory_write_event(&e->directory, event, NULL));
 }
 
 // The test split is for runs that ended well; the others may go on.
@@ -722,8 +775,10 @@ hox_status experiment_run(experiment *e, run_result *result, hox_error *error) {
         e->result.lineage = evolution_state_of(e->evolution)->lineage;
     else
         finished = status == HOX_OK ? finish(e, true, error) : finish(e, false, &last);
+    if (status == HOX_OK) status = finished;
+    if (status == HOX_DEVICE_LOST) write_loss(e, error);
     *result = e->result;
-    return status == HOX_OK ? finished : status;
+    return status;
 }
 
 const char *experiment_folder(const experiment *e) {

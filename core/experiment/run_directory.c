@@ -231,14 +231,15 @@ static json_t *result_json(const run_result *r) {
 json_t *run_json(const session *s, const run_result *result, hox_error *error) {
     experiment_config *config = s->config;
     const hox_device_info *device = evaluation_device(s->evaluation);
-    json_t *json = json_pack(
-        "{s:s, s:I, s:o, s:o, s:o, s:{s:s, s:s, s:s}, s:s, s:i, s:o, s:o}", "hox", HOX_VERSION_TEXT,
-        "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime", plugin_json(&config->runtime),
-        "dataset_plugin", plugin_json(&config->dataset), "fitness_plugin",
-        plugin_json(&config->fitness), "device", "address", device->address, "name", device->name,
-        "instruction_set", device->instruction_set, "instruction_set", cpu_instruction_set(),
-        "lanes", (int)evaluation_lane_count(s->evaluation), "dataset", splits_json(&s->splits),
-        "result", result_json(result));
+    json_t *json =
+        json_pack("{s:s, s:I, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s}, s:s, s:i, s:o, s:o}", "hox",
+                  HOX_VERSION_TEXT, "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime",
+                  plugin_json(&config->runtime), "dataset_plugin", plugin_json(&config->dataset),
+                  "fitness_plugin", plugin_json(&config->fitness), "device", "address",
+                  device->address, "name", device->name, "bus", device->bus, "instruction_set",
+                  device->instruction_set, "instruction_set", cpu_instruction_set(), "lanes",
+                  (int)evaluation_lane_count(s->evaluation), "dataset", splits_json(&s->splits),
+                  "result", result_json(result));
     if (json) { // a seed may be too large for a JSON integer: as the configuration prints it
         json_t *resolved = experiment_config_print(config, error);
         json_object_set(json, "seed", json_object_get(resolved, "seed"));
@@ -331,12 +332,16 @@ hox_status run_directory_write_champion(run_directory *d, const genome *g, hox_e
     return safetensors_save(path, g, error);
 }
 
+static json_t *free_json(uint64_t bytes) {
+    return bytes == UINT64_MAX ? json_null() : json_integer((json_int_t)bytes); // unknown
+}
+
 // Numbers that say nothing for this kind of event are left out.
 static json_t *memory_json(uint32_t generation, const memory_event *e) {
-    json_t *json = json_pack("{s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "event", "memory",
+    json_t *json = json_pack("{s:s, s:I, s:s, s:I, s:o, s:I, s:I, s:I, s:I}", "event", "memory",
                              "generation", (json_int_t)generation, "why", memory_why_names[e->why],
                              "total_bytes", (json_int_t)e->reading.total, "free_bytes",
-                             (json_int_t)e->reading.free, "used_bytes", (json_int_t)e->reading.used,
+                             free_json(e->reading.free), "used_bytes", (json_int_t)e->reading.used,
                              "batch_before", (json_int_t)e->batch_before, "batch_after",
                              (json_int_t)e->batch_after, "ceiling", (json_int_t)e->ceiling);
     const struct {

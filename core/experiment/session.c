@@ -4,7 +4,7 @@
 
 // A plugin knows its options by name only; where they stand in the experiment is ours to say.
 static hox_status blame_option(const char *section, const hox_error *why, hox_error *error) {
-    if (why->status != HOX_BAD_OPTION) return hox_error_set(error, why->status, "%s", why->message);
+    if (why->status != HOX_BAD_OPTION) return hox_error_pass(error, why->status, why);
     return hox_error_set(error, HOX_BAD_OPTION, "%s/%.450s", section, why->message);
 }
 
@@ -84,11 +84,9 @@ hox_status session_refine(session *s, const refinement_order *order, refinement_
 }
 
 hox_status session_check_training(const session *s, const char *setting, hox_error *error) {
-    if (!evaluation_can_train(s->evaluation))
-        return hox_error_set(error, HOX_BAD_OPTION,
-                             "%s: runtime %s does not train; evaluation.forward_runtime names "
-                             "another, eager for one",
-                             setting, s->config->runtime.plugin->name);
+    hox_error why = HOX_ERROR_INIT;
+    if (evaluation_check_training(s->evaluation, &why) != HOX_OK)
+        return hox_error_set(error, HOX_BAD_OPTION, "%s: %.400s", setting, why.message);
     if (s->splits.parts[SPLIT_REFINE].count > 0) return HOX_OK;
     return hox_error_set(error, HOX_BAD_OPTION,
                          "/task/split_fractions: no image is left for refine, to train on");

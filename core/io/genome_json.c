@@ -348,7 +348,7 @@ hox_status genome_json_read(const json_t *json, uint64_t seed, uint32_t max_kern
     }
     genome_destroy(r.genome);
     if (status == HOX_INVALID_ARGUMENT) status = HOX_CORRUPT; // here the argument is a file
-    return hox_error_set(error, status, "%s", why.message);
+    return hox_error_pass(error, status, &why);
 }
 
 hox_status genome_json_load(const char *path, uint64_t seed, uint32_t max_kernel,

@@ -194,7 +194,6 @@ hox_status catalog_open(catalog *c, uint32_t kind, const char *name, const char 
         *path = tried;
         return HOX_OK;
     }
-    if (refusal.status != HOX_OK)
-        return hox_error_set(error, refusal.status, "%s", refusal.message);
+    if (refusal.status != HOX_OK) return hox_error_pass(error, refusal.status, &refusal);
     return not_found(c, kind, name, error);
 }

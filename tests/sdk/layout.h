@@ -16,7 +16,7 @@
 #include <hox/weights.h>
 
 #define LAYOUT_MAP(STRUCT)                                                                         \
-    STRUCT(hox_error, HOX_ERROR_LAYOUT, 544)                                                       \
+    STRUCT(hox_error, HOX_ERROR_LAYOUT, 552)                                                       \
     STRUCT(hox_int_list, HOX_INT_LIST_LAYOUT, 136)                                                 \
     STRUCT(hox_real_list, HOX_REAL_LIST_LAYOUT, 136)                                               \
     STRUCT(hox_field, HOX_FIELD_LAYOUT, 88)                                                        \
@@ -28,11 +28,11 @@
     STRUCT(hox_predictions, HOX_PREDICTIONS_LAYOUT, 136)                                           \
     STRUCT(hox_genome_facts, HOX_GENOME_FACTS_LAYOUT, 48)                                          \
     STRUCT(hox_fitness_api, HOX_FITNESS_API_LAYOUT, 16)                                            \
-    STRUCT(hox_device_info, HOX_DEVICE_INFO_LAYOUT, 152)                                           \
+    STRUCT(hox_device_info, HOX_DEVICE_INFO_LAYOUT, 168)                                           \
     STRUCT(hox_runtime_caps, HOX_RUNTIME_CAPS_LAYOUT, 40)                                          \
     STRUCT(hox_prepare_options, HOX_PREPARE_OPTIONS_LAYOUT, 16)                                    \
     STRUCT(hox_job, HOX_JOB_LAYOUT, 64)                                                            \
-    STRUCT(hox_memory, HOX_MEMORY_LAYOUT, 32)                                                      \
+    STRUCT(hox_memory, HOX_MEMORY_LAYOUT, 48)                                                      \
     STRUCT(hox_estimate, HOX_ESTIMATE_LAYOUT, 24)                                                  \
     STRUCT(hox_runtime_api, HOX_RUNTIME_API_LAYOUT, 144)                                           \
     STRUCT(hox_plugin, HOX_PLUGIN_LAYOUT, 104)
@@ -44,7 +44,9 @@
     M(bytes_available, 16, 8)                                                                      \
     M(plan_node, 24, 4)                                                                            \
     M(plan_edge, 28, 4)                                                                            \
-    M(message, 32, 512)
+    M(native_code, 32, 4)                                                                          \
+    M(reserved, 36, 4)                                                                             \
+    M(message, 40, 512)
 
 #define HOX_INT_LIST_LAYOUT(M)                                                                     \
     M(count, 0, 8)                                                                                 \
@@ -175,7 +177,8 @@
     M(total_bytes, 16, 8)                                                                          \
     M(name, 24, 64)                                                                                \
     M(address, 88, 32)                                                                             \
-    M(instruction_set, 120, 32)
+    M(instruction_set, 120, 32)                                                                    \
+    M(bus, 152, 16)
 
 #define HOX_RUNTIME_CAPS_LAYOUT(M)                                                                 \
     M(struct_size, 0, 4)                                                                           \
@@ -194,7 +197,9 @@
     M(reserved, 4, 4)                                                                              \
     M(total_bytes, 8, 8)                                                                           \
     M(free_bytes, 16, 8)                                                                           \
-    M(cached_bytes, 24, 8)
+    M(cached_bytes, 24, 8)                                                                         \
+    M(in_use_bytes, 32, 8)                                                                         \
+    M(peak_bytes, 40, 8)
 
 #define HOX_ESTIMATE_LAYOUT(M)                                                                     \
     M(struct_size, 0, 4)                                                                           \

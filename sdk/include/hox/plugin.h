@@ -12,7 +12,7 @@
 #include <hox/runtime.h>
 
 // The contract is a draft: host and plugin must agree on this number, raised with every change.
-#define HOX_ABI_DRAFT    4u
+#define HOX_ABI_DRAFT    5u
 #define HOX_PLUGIN_MAGIC UINT64_C(0x3067756c70786f68) // "hoxplug0", little-endian
 
 enum { HOX_KIND_RUNTIME = 1, HOX_KIND_DATASET = 2, HOX_KIND_FITNESS = 3 };

@@ -39,6 +39,7 @@ typedef struct hox_device_info {
     char address[32];         // the name the ledger knows it by: "cpu", "cuda:0"
     char instruction_set[32]; // what a result's last bits depend on beside plugin and kind; "" =
                               // nothing
+    char bus[16];             // where it sits on the machine's bus, "0000:1b:00.0"; "" = nowhere
 } hox_device_info;
 
 typedef struct hox_runtime_caps {
@@ -61,6 +62,8 @@ typedef struct hox_memory {
     uint64_t total_bytes;  // 0 = unknown
     uint64_t free_bytes;   // by the driver, for whoever asks first
     uint64_t cached_bytes; // held by the runtime's pool and used by nobody; trim gives them back
+    uint64_t in_use_bytes; // of the runtime's pool, by somebody; 0 where there is no pool, as below
+    uint64_t peak_bytes;   // most in use at once so far
 } hox_memory;
 
 // What a runner for inference takes: fixed_bytes + capacity * bytes_per_sample.
@@ -95,7 +98,8 @@ typedef struct hox_runtime_api {
     uint32_t struct_size;
     uint32_t reserved;
 
-    // No device is no failure: a count of 0, and the reason in the log. [main]
+    // Devices of a kind that are not to be had are no failure: they are not counted, and why is
+    // said in the log, one line a kind, level INFO. [main]
     hox_status (*device_count)(const hox_host *host, uint32_t *count, hox_error *error);
     hox_status (*device_info)(const hox_host *host, uint32_t device, hox_device_info *info,
                               hox_error *error);
@@ -134,8 +138,9 @@ typedef struct hox_runtime_api {
     hox_status (*evaluate)(hox_runtime *runtime, uint32_t lane, hox_job *const *jobs,
                            uint32_t job_count, hox_error *error);
 
-    // (optional) Without it the host asks the system for the CPU, and goes by device_info and
-    // ledger for others. Errors: DEVICE, DEVICE_LOST. [any]
+    // (optional) For the CPU the host asks the system for total and free, whatever this answers.
+    // Without it the host goes by device_info and ledger for others. Errors: OUT_OF_DEVICE_MEMORY,
+    // DEVICE, DEVICE_LOST; all but the last mean "unknown just now". [any]
     hox_status (*memory)(const hox_runtime *runtime, hox_memory *memory, hox_error *error);
 
     // (optional) Gives back cached bytes, at least so many where there are; returns their number.

@@ -40,12 +40,14 @@ typedef struct hox_error {
     uint64_t bytes_available; // out of memory: what was left; else 0
     int32_t plan_node;        // index in the plan that the failure is about, or -1
     int32_t plan_edge;        // likewise
+    int32_t native_code;      // the driver's or system's own number; 0 = none
+    uint32_t reserved;
     char message[HOX_ERROR_MESSAGE_SIZE];
 } hox_error;
 
 #define HOX_ERROR_INIT                                                                             \
     {                                                                                              \
-        sizeof(hox_error), HOX_OK, 0, 0, -1, -1, {                                                 \
+        sizeof(hox_error), HOX_OK, 0, 0, -1, -1, 0, 0, {                                           \
             0                                                                                      \
         }                                                                                          \
     }
@@ -68,6 +70,17 @@ static inline hox_status hox_error_set(hox_error *error, hox_status status, cons
         va_start(args, format);
         vsnprintf(error->message, sizeof error->message, format, args);
         va_end(args);
+        error->status = status;
+    }
+    return status;
+}
+
+// Hands up a failure that was kept aside, all of it, unless error is NULL or already holds one.
+// Returns status. [any]
+static inline hox_status hox_error_pass(hox_error *error, hox_status status,
+                                        const hox_error *kept) {
+    if (error && error->status == HOX_OK) {
+        *error = *kept;
         error->status = status;
     }
     return status;

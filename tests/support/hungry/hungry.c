@@ -15,8 +15,9 @@ struct hox_runtime {
     hungry_options options;
     hox_runtime *inner; // eager's
     block_pool pool;
-    atomic_uint_fast64_t call_count;  // of evaluate and train_forward
-    atomic_uint_fast64_t train_count; // of train_forward
+    atomic_uint_fast64_t call_count;   // of evaluate and train_forward
+    atomic_uint_fast64_t train_count;  // of train_forward
+    atomic_uint_fast64_t memory_count; // of memory
 };
 
 struct hox_runner {
@@ -43,10 +44,13 @@ static hox_status need_eager(hox_error *error) {
     return hox_error_set(error, HOX_NOT_FOUND, "hungry needs %s", eager_path);
 }
 
+// The CPU alone, eager's first: its memory is the ledger's.
 static hox_status hungry_device_count(const hox_host *host, uint32_t *count, hox_error *error) {
+    (void)host;
     *count = 0;
     HOX_TRY(need_eager(error));
-    return eager->device_count(host, count, error);
+    *count = 1;
+    return HOX_OK;
 }
 
 static hox_status hungry_device_info(const hox_host *host, uint32_t device, hox_device_info *info,
@@ -182,8 +186,13 @@ static hox_status hungry_train_backward(hox_runner *runner, const float *dlogits
 
 // The rest the host asks the system itself.
 static hox_status hungry_memory(const hox_runtime *runtime, hox_memory *memory, hox_error *error) {
-    (void)error;
-    block_pool *pool = (block_pool *)&runtime->pool; // not const, for its mutex
+    hox_runtime *counting = (hox_runtime *)runtime;
+    block_pool *pool = &counting->pool; // not const, for its mutex
+    const int64_t bad = runtime->options.lose_memory_at;
+    const uint64_t call = atomic_fetch_add(&counting->memory_count, 1) + 1;
+    if (bad > 0 && call >= (uint64_t)bad)
+        return hox_error_set(error, HOX_DEVICE_LOST, "question %lld took the device with it",
+                             (long long)bad);
     *memory = (hox_memory){.struct_size = sizeof *memory, .cached_bytes = block_pool_bytes(pool)};
     return HOX_OK;
 }
@@ -197,6 +206,8 @@ static const hox_field fields[] = {
     HOX_INT(hungry_options, multiple, 1, 1, 1000000, "images a chunk is cut at"),
     HOX_INT(hungry_options, lose_at, 0, 0, INT64_MAX,
             "the call of evaluate or train_forward that loses the device; 0 = none"),
+    HOX_INT(hungry_options, lose_memory_at, 0, 0, INT64_MAX,
+            "the call of memory that loses the device; 0 = none"),
     HOX_INT(hungry_options, short_at, 0, 0, INT64_MAX,
             "the call of train_forward that finds no memory; 0 = none"),
     HOX_BOOL(hungry_options, pool, 0, "keep released blocks until trimmed"),

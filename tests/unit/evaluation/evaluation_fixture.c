@@ -42,7 +42,7 @@ const hox_plugin *hungry_plugin(void) {
 
 void engine_init(engine *self, const hox_plugin *runtime, const hox_plugin *fitness) {
     hox_error error = HOX_ERROR_INIT;
-    *self = (engine){.config = {.device = "auto",
+    *self = (engine){.config = {.device = "cpu",
                                 .eval_batch_size = 45000,
                                 .eval_batch_size_min = 1,
                                 .batch_size = 1,

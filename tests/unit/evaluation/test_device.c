@@ -13,9 +13,11 @@ static const hox_device_info devices[] = {
     {.kind = 99, .score = 2, .address = "new"},
 };
 static uint32_t device_total;
+static const char *words; // NULL: it says nothing
 
 static hox_status count_devices(const hox_host *host, uint32_t *count, hox_error *error) {
-    (void)host, (void)error;
+    (void)error;
+    if (words) host->log(host, HOX_LOG_INFO, words);
     *count = device_total;
     return HOX_OK;
 }
@@ -61,9 +63,21 @@ Test(device, that_is_missing_is_an_error_that_says_what_there_is) {
     hox_error error = HOX_ERROR_INIT, none = HOX_ERROR_INIT;
     uint32_t device;
     cr_expect_eq(choose("cuda:1", &device, &error), HOX_DEVICE);
-    cr_expect(strstr(error.message, "double has no device \"cuda:1\""), "%s", error.message);
-    cr_expect(strstr(error.message, "cpu, cuda:0"), "%s", error.message);
+    cr_expect_str_eq(
+        error.message,
+        "/evaluation/device: runtime double has no device \"cuda:1\" here; it has: cpu, cuda:0");
     device_total = 0;
     cr_expect_eq(choose("auto", &device, &none), HOX_DEVICE);
-    cr_expect(strstr(none.message, "none"), "%s", none.message);
+    cr_expect(strstr(none.message, "here; it has: none"), "%s", none.message);
+}
+
+Test(device, that_is_missing_is_an_error_that_says_why) {
+    hox_error error = HOX_ERROR_INIT;
+    uint32_t device;
+    device_total = 1;
+    words = "no NVIDIA driver";
+    cr_expect_eq(choose("cuda", &device, &error), HOX_DEVICE);
+    cr_expect_str_eq(error.message, "/evaluation/device: runtime double has no device \"cuda\" "
+                                    "here: no NVIDIA driver; it has: cpu");
+    cr_expect_eq(choose("cpu", &device, &error), HOX_OK);
 }

@@ -73,6 +73,7 @@ static void start(device *d, const hox_runtime_api *api, uint32_t kind, uint64_t
     const hox_host *host = &d->instance.services.host;
     cr_assert_eq(host->reserve(host, "double:0", reserved, NULL), HOX_OK);
     cr_assert_eq(host->reserve(host, "another", 1000000, NULL), HOX_OK); // none of ours
+    cr_assert_eq(host->reserve(host, "cpu", 60, NULL), HOX_OK);
     machine = NULL;
 }
 
@@ -253,6 +254,22 @@ Test(device_memory, cpu_budget_refuses_before_the_kernel_kills) {
     instance_deinit(&d.instance);
 }
 
+// An eighth of the free bytes stays with us.
+Test(device_memory, another_device_leaves_the_hosts_memory_what_there_is) {
+    static const memory_limit small = {1000, 300}, unknown = {0, 0};
+    device d;
+    start(&d, &silent, HOX_DEVICE_CUDA, 5000, 200, 100);
+    ledger *accounts = d.instance.services.ledger;
+    machine = &small;
+    cr_assert_eq(device_memory_set_budget(&d.memory, NULL), HOX_OK);
+    cr_expect_eq(ledger_left(accounts, "cpu"), 263, "whatever the device's cap");
+    cr_expect_eq(ledger_left(accounts, "double:0"), 0);
+    machine = &unknown;
+    cr_assert_eq(device_memory_set_budget(&d.memory, NULL), HOX_OK);
+    cr_expect_eq(ledger_left(accounts, "cpu"), UINT64_MAX);
+    instance_deinit(&d.instance);
+}
+
 // ---- does it fit ----
 
 Test(device_memory, fits_what_device_and_budget_have_left) {
@@ -309,22 +326,41 @@ Test(device_memory, fits_anything_where_nothing_is_known) {
 
 // ---- what fails ----
 
-Test(device_memory, passes_errors_of_the_runtime_up) {
-    static const hox_status failures[] = {HOX_DEVICE, HOX_DEVICE_LOST};
+Test(device_memory, passes_the_loss_of_the_device_up) {
     static const uint32_t kinds[] = {HOX_DEVICE_CPU, HOX_DEVICE_CUDA, HOX_DEVICE_OTHER};
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 3; i++) {
         device d;
-        start(&d, &talks, kinds[i % 3], 1000, 10, 500);
-        d.runtime.failure = failures[i / 3];
+        start(&d, &talks, kinds[i], 1000, 10, 500);
+        d.runtime.failure = HOX_DEVICE_LOST;
         vram_reading reading;
         hox_error error = HOX_ERROR_INIT, other = HOX_ERROR_INIT;
-        cr_expect_eq(device_memory_read(&d.memory, &reading, &error), failures[i / 3]);
-        cr_expect_eq(error.status, failures[i / 3]);
+        cr_expect_eq(device_memory_read(&d.memory, &reading, &error), HOX_DEVICE_LOST);
+        cr_expect_eq(error.status, HOX_DEVICE_LOST);
         cr_expect_str_eq(error.message, "the device does not answer");
-        cr_expect_eq(device_memory_set_budget(&d.memory, &other), failures[i / 3]);
+        cr_expect_eq(device_memory_set_budget(&d.memory, &other), HOX_DEVICE_LOST);
         cr_expect_str_eq(other.message, "the device does not answer");
         cr_expect_eq(budget_of(&d), UINT64_MAX, "no budget was set");
         cr_expect_not(device_memory_fits(&d.memory, 0));
+        instance_deinit(&d.instance);
+    }
+}
+
+// Of whichever other kind the failure is: a reading is not worth a run.
+Test(device_memory, goes_by_device_info_and_ledger_where_the_runtime_fails_to_tell) {
+    static const hox_status failures[] = {HOX_OUT_OF_DEVICE_MEMORY, HOX_DEVICE, HOX_INTERNAL, 99};
+    for (size_t k = 0; k < sizeof failures / sizeof *failures; k++) {
+        device d;
+        start(&d, &talks, HOX_DEVICE_CUDA, 1000, 300, 0);
+        say(&d, 7, 7, 7);
+        d.runtime.failure = failures[k];
+        expect_reading(&d, "known by device_info", 1000, 700, 300);
+        expect_budget(&d, "known by device_info", UINT64_MAX);
+        cr_expect(device_memory_fits(&d.memory, 700));
+        cr_expect_not(device_memory_fits(&d.memory, 701));
+        instance_deinit(&d.instance);
+        start(&d, &talks, HOX_DEVICE_CUDA, 0, 300, 0);
+        d.runtime.failure = failures[k];
+        expect_reading(&d, "unknown", 0, UINT64_MAX, 300);
         instance_deinit(&d.instance);
     }
 }

@@ -3,6 +3,7 @@
 #include "evaluation/refinement.h"
 
 #include "evaluation_fixture.h"
+#include "fault.h"
 #include "plugin_fixture.h"
 
 #include <criterion/criterion.h>
@@ -187,6 +188,36 @@ Test(refinement, is_the_same_in_smaller_pieces) {
     }
 }
 
+static uint64_t train_with_fault(int32_t stays, uint64_t at) {
+    engine self;
+    init_random(&self, fault_plugin(plugin_load("runtime_eager")));
+    self.split.use = SPLIT_USE_TRAIN;
+    self.config.cache_refinement_train_on_gpu = stays;
+    self.config.device = "cuda";
+    open_engine(&self, 1);
+    fault_set(FAULT_ALL, HOX_OUT_OF_DEVICE_MEMORY, at, false);
+    train(&self, &usual);
+    const uint64_t count = faulty.count;
+    cr_expect_eq(engine_deinit(&self), 0);
+    return count;
+}
+
+// Uploads of an image, too.
+Test(refinement, is_the_same_where_a_call_finds_no_memory) {
+    hash128 expected[RANDOM_GENOMES];
+    train_usual(expected);
+    for (int32_t stays = 0; stays < 2; stays++) {
+        const uint64_t count = train_with_fault(stays, 0);
+        drop_refined();
+        for (uint64_t at = 1; at <= count; at += at < 5 ? 1 : count / 6) {
+            char what[40];
+            snprintf(what, sizeof what, "resident %d, call %d", stays, (int)at);
+            train_with_fault(stays, at);
+            check_equal(expected, what);
+        }
+    }
+}
+
 Test(refinement, a_genome_that_no_memory_holds_is_not_refined) {
     engine self;
     init_random(&self, hungry_plugin());
@@ -241,10 +272,38 @@ Test(refinement, needs_a_runtime_that_trains) {
     engine self;
     init_random(&self, plugin_load("runtime_graph"));
     open_engine(&self, 1);
-    if (!evaluation_can_train(self.evaluation)) {
+    if (evaluation_check_training(self.evaluation, NULL) != HOX_OK) {
         cr_expect_eq(try_to_train(&self, &order, &error), HOX_UNSUPPORTED);
-        cr_expect_str_eq(error.message, "runtime graph does not train");
+        cr_expect_str_eq(error.message,
+                         "runtime graph does not train; evaluation.forward_runtime names another, "
+                         "eager for one");
     }
+    cr_expect_eq(engine_deinit(&self), 0);
+}
+
+static const hox_runtime_api *trains_elsewhere;
+
+static void caps_without_training(const hox_runtime *runtime, hox_runtime_caps *caps) {
+    trains_elsewhere->caps(runtime, caps);
+    caps->flags &= ~(uint32_t)HOX_RUNTIME_TRAINS;
+}
+
+// What a runtime can do is said of the device that is open.
+Test(refinement, needs_a_device_on_which_the_runtime_trains) {
+    const refinement_order order = {.config = &usual};
+    hox_error error = HOX_ERROR_INIT;
+    engine self;
+    hox_plugin plugin = *fault_plugin(plugin_load("runtime_eager"));
+    hox_runtime_api api = *plugin.runtime;
+    trains_elsewhere = plugin.runtime;
+    api.caps = caps_without_training;
+    plugin.runtime = &api;
+    init_random(&self, &plugin);
+    self.config.device = "cuda";
+    open_engine(&self, 1);
+    cr_expect_eq(try_to_train(&self, &order, &error), HOX_UNSUPPORTED);
+    cr_expect_str_eq(error.message,
+                     "runtime eager does not train on cuda:0; evaluation.device \"cpu\" does");
     cr_expect_eq(engine_deinit(&self), 0);
 }
 

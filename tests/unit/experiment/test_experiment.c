@@ -107,11 +107,13 @@ Test(experiment, writes_a_line_a_genome_and_a_generation) {
 }
 
 Test(experiment, tells_data_device_and_result_in_run_json) {
-    const run_result r = lab_run(&self, small, NULL, "out");
+    const run_result r =
+        lab_run(&self, small, (const char *const[]){"evaluation.device=cpu", NULL}, "out");
     json_t *run = lab_json(&self, "out", "run.json");
     cr_expect_eq(json_integer_value(at(run, "seed")), 5);
     cr_expect_eq(json_integer_value(at(run, "lanes")), 1);
     cr_expect_str_eq(json_string_value(at(run, "device.address")), "cpu");
+    cr_expect_str_empty(json_string_value(at(run, "device.bus")));
     cr_expect_str_eq(json_string_value(at(run, "runtime.name")), "eager");
     cr_expect_eq(strlen(json_string_value(at(run, "runtime.xxh128"))), 32);
     cr_expect_eq(strlen(json_string_value(at(run, "dataset.fingerprint"))), 32);
@@ -183,11 +185,15 @@ static struct {
     int fails_from; // generation
 } script;
 
+static hox_status fail_natively(hox_error *error) {
+    error->native_code = -7;
+    return hox_error_set(error, HOX_INTERNAL, "the script ends here");
+}
+
 static hox_status score(const void *options, const hox_predictions *p,
                         const hox_genome_facts *facts, double *fitness, hox_error *error) {
     (void)options, (void)facts;
-    if ((int)script.monitor_count >= script.fails_from)
-        return hox_error_set(error, HOX_INTERNAL, "the script ends here");
+    if ((int)script.monitor_count >= script.fails_from) return fail_natively(error);
     *fitness = p->balanced_accuracy;
     if (p->count == MONITOR) *fitness = script.monitor[script.monitor_count++];
     return HOX_OK;
@@ -245,6 +251,7 @@ static void check_files(size_t generations, size_t events) {
         cr_expect_str_eq(json_string_value(at(event, "event")), "genome_failed");
         cr_expect_str_eq(json_string_value(at(event, "reason")), "plugin-error");
         cr_expect_str_eq(json_string_value(at(event, "message")), "the script ends here");
+        cr_expect_eq(json_integer_value(at(event, "native_code")), -7);
     }
     json_decref(metrics);
     json_decref(genomes);

@@ -324,6 +324,60 @@ Test(resume, goes_on_where_the_device_was_lost) {
     cr_expect(runs_are_equal(&self, "out", "whole"));
 }
 
+static bool has_started_over(const char *out) {
+    json_t *events = lab_events(&self, out);
+    bool has = false;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const char *message =
+            json_string_value(json_object_get(json_array_get(events, i), "message"));
+        has |= message && strstr(message, "the run starts over");
+    }
+    json_decref(events);
+    return has;
+}
+
+// One generation after the other, the champion on monitor, what is asked of memory between
+// generations, and test: the device goes in each call. False: there was no such call.
+static bool lose_in(const char *option, int call) {
+    char set[80], out[40];
+    snprintf(set, sizeof set, "runtime.%s=%d", option, call);
+    snprintf(out, sizeof out, "%s-%d", option, call);
+    const lab_job job = {.text = seeded,
+                         .sets = (const char *const[]){hungry, set, "stop.max_generations=3",
+                                                       "run.checkpoint_every=0", NULL},
+                         .out = out};
+    run_result result;
+    hox_error error = HOX_ERROR_INIT;
+    const hox_status status = lab_try(&self, &job, &result, &error);
+    if (status == HOX_OK) return false;
+    cr_assert_eq(status, HOX_DEVICE_LOST, "%s: %s", out, error.message);
+    check_generations(out, result.generation_count);
+    json_t *events = lab_events(&self, out);
+    cr_expect_eq(json_array_size(events), 1, "%s", out);
+    cr_expect_str_eq(json_string_value(at(json_array_get(events, 0), "event")), "device-lost");
+    json_decref(events);
+    snprintf(set, sizeof set, "runtime.%s=0", option);
+    lab_do(&self, &(lab_job){.out = out,
+                             .sets = (const char *const[]){set, "stop.max_generations=5",
+                                                           "run.checkpoint_every=1", NULL},
+                             .is_forced = true});
+    check_generations(out, 5);
+    cr_expect(runs_are_equal(&self, out, "whole"), "%s", out);
+    cr_expect_eq(has_started_over(out), result.generation_count == 0, "%s: it was saved", out);
+    return true;
+}
+
+Test(resume, goes_on_wherever_the_device_was_lost, .timeout = 200) {
+    int call = 1;
+    lab_run(&self, seeded, (const char *const[]){hungry, "stop.max_generations=5", NULL}, "whole");
+    while (lose_in("lose_at", call))
+        call++;
+    cr_expect_gt(call, 15);
+    for (call = 2; lose_in("lose_memory_at", call);) // the first is asked before there is a folder
+        call++;
+    cr_expect_gt(call, 6);
+}
+
 Test(resume, goes_on_with_more_memory_where_nothing_fitted) {
     lab_run(&self, seeded, NULL, "whole");
     lab_do(&self, &(lab_job){.text = seeded, .out = "out", .stop_at = 4});
