@@ -1,8 +1,9 @@
 #include "cpu/block_runtime.h"
 
 #include "cpu/device.h"
-#include "cpu/memory.h"
 #include "cpu/readout.h"
+#include "runtime/limits.h"
+#include "runtime/memory.h"
 
 #include <string.h>
 
@@ -29,7 +30,7 @@ hox_status cpu_block_open(const hox_host *host, uint32_t device, uint32_t lane_c
     HOX_TRY(cpu_kernels_choose(&kernels, error));
     const size_t bytes = sizeof **runtime + lane_count * sizeof(cpu_lane);
     void *block;
-    HOX_TRY(cpu_take_block(host, bytes, &block, error));
+    HOX_TRY(block_take(host, bytes, &block, error));
     memset(block, 0, bytes);
     *runtime = block;
     **runtime = (hox_runtime){.host = host,
@@ -44,14 +45,14 @@ hox_status cpu_block_open(const hox_host *host, uint32_t device, uint32_t lane_c
 void cpu_block_close(hox_runtime *runtime) {
     if (!runtime) return;
     for (uint32_t i = 0; i < runtime->lane_count; i++)
-        cpu_return_block(runtime->host, runtime->lanes[i].memory, lane_bytes(&runtime->lanes[i]));
-    cpu_return_block(runtime->host, runtime, runtime->bytes);
+        block_return(runtime->host, runtime->lanes[i].memory, lane_bytes(&runtime->lanes[i]));
+    block_return(runtime->host, runtime, runtime->bytes);
 }
 
 hox_status cpu_block_check_plan(const hox_runtime *runtime, const hox_plan *plan,
                                 uint32_t precision, hox_error *error) {
     (void)runtime;
-    return cpu_check_plan(plan, precision, error);
+    return limits_check_plan(plan, precision, error);
 }
 
 hox_status cpu_block_samples_create(hox_runtime *runtime, uint64_t count, uint32_t channels,
@@ -74,9 +75,9 @@ static hox_status grow_lane(hox_runtime *runtime, uint32_t lane, const cpu_progr
                       .output_size = larger(own->output_size, p->nodes[p->node_count - 1].size)};
     if (lane_bytes(&grown) == lane_bytes(own)) return HOX_OK;
     void *block;
-    HOX_TRY(cpu_take_block(runtime->host, lane_bytes(&grown), &block, error));
+    HOX_TRY(block_take(runtime->host, lane_bytes(&grown), &block, error));
     grown.memory = block;
-    cpu_return_block(runtime->host, own->memory, lane_bytes(own));
+    block_return(runtime->host, own->memory, lane_bytes(own));
     *own = grown;
     return HOX_OK;
 }
@@ -94,13 +95,13 @@ hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan
                              const hox_prepare_options *options, hox_runner **runner,
                              hox_error *error) {
     *runner = NULL;
-    cpu_capacity capacity;
-    HOX_TRY(cpu_check_prepare(lane, runtime->lane_count, runtime->last_purpose, plan, options,
+    job_capacity capacity;
+    HOX_TRY(job_check_prepare(lane, runtime->lane_count, runtime->last_purpose, plan, options,
                               &capacity, error));
     const int is_training = capacity.purpose == HOX_PURPOSE_TRAIN;
-    const size_t bytes = cpu_plus(sizeof **runner, is_training ? 0 : cpu_program_bytes(plan));
+    const size_t bytes = size_plus(sizeof **runner, is_training ? 0 : cpu_program_bytes(plan));
     void *block;
-    HOX_TRY(cpu_take_block(runtime->host, bytes, &block, error));
+    HOX_TRY(block_take(runtime->host, bytes, &block, error));
     hox_runner *made = block;
     *made = (hox_runner){.runtime = runtime, .capacity = capacity, .bytes = bytes};
     const hox_status status = is_training ? cpu_trainer_create(runtime->host, plan, capacity.images,
@@ -109,14 +110,14 @@ hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan
     if (status == HOX_OK)
         *runner = made;
     else
-        cpu_return_block(runtime->host, block, bytes);
+        block_return(runtime->host, block, bytes);
     return status;
 }
 
 static void leave_lane(hox_runtime *runtime, uint32_t lane) {
     cpu_lane *own = &runtime->lanes[lane];
     if (--own->runner_count > 0) return;
-    cpu_return_block(runtime->host, own->memory, lane_bytes(own));
+    block_return(runtime->host, own->memory, lane_bytes(own));
     *own = (cpu_lane){0};
 }
 
@@ -124,7 +125,7 @@ void cpu_block_release(hox_runner *runner) {
     if (!runner) return;
     cpu_trainer_destroy(runner->trainer);
     if (runner->program) leave_lane(runner->runtime, runner->capacity.lane);
-    cpu_return_block(runner->runtime->host, runner, runner->bytes);
+    block_return(runner->runtime->host, runner, runner->bytes);
 }
 
 hox_status cpu_block_estimate(const hox_runtime *runtime, const hox_plan *plan, uint32_t precision,
@@ -161,7 +162,7 @@ void cpu_block_deliver(const hox_job *job, uint64_t block, const float logits[CP
 hox_status cpu_block_train_forward(hox_runner *runner, const hox_weights *weights,
                                    const hox_samples *samples, const uint64_t *indices,
                                    uint64_t count, float *logits, hox_error *error) {
-    HOX_TRY(cpu_check_training(&runner->capacity, weights, &samples->set, indices, count, error));
+    HOX_TRY(job_check_training(&runner->capacity, weights, &samples->set, indices, count, error));
     cpu_trainer_forward(runner->trainer, runner->runtime->kernels, weights->values, samples,
                         indices, count, logits);
     return HOX_OK;

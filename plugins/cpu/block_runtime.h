@@ -27,7 +27,7 @@ struct hox_runtime {
 // For inference a program, for training a trainer.
 struct hox_runner {
     hox_runtime *runtime;
-    cpu_capacity capacity;
+    job_capacity capacity;
     cpu_program *program; // behind this struct, in its block
     cpu_trainer *trainer;
     size_t bytes;

@@ -3,6 +3,8 @@
 // in the flags.
 #include "cpu/kernels.h"
 
+#include "runtime/limits.h"
+
 #include <hox/plan.h>
 #include <math.h>
 #if LANES > 4
@@ -471,7 +473,7 @@ static void add_biases(const cpu_node *node, const float *weights, float *bias) 
 
 static void compute(const cpu_node *node, const float *weights, const float *const *maps,
                     float *target) {
-    float bias[CPU_MOST_CHANNELS];
+    float bias[LIMIT_CHANNELS];
     add_biases(node, weights, bias);
     for (size_t part = 0; part < CPU_BLOCK; part += LANES) {
         const tile_place p = {node, weights, maps, bias, target, part};

@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CPU_BLOCK = 16, CPU_ALIGNMENT = 64, CPU_MOST_CHANNELS = 64, CPU_MOST_KERNEL = 64 };
-enum { CPU_MOST_SIDE = 1 << 16 }; // of a map, a stride and a padding: no size below overflows
+enum { CPU_BLOCK = 16, CPU_ALIGNMENT = 64 };
 
 // A convolution into a node. Padding is a margin of zeros round the source's map, so that no tap
 // needs a check; a tile leaves out the taps that meet nothing else. Weights are read where the

@@ -1,6 +1,6 @@
 #include "cpu/program.h"
 
-#include "cpu/memory.h"
+#include "runtime/memory.h"
 
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 size_t cpu_program_bytes(const hox_plan *plan) {
     const size_t nodes = plan->node_count, edges = plan->edge_count;
-    return cpu_plus(sizeof(cpu_program), cpu_plus(nodes * (sizeof(cpu_node) + sizeof(size_t) +
-                                                           sizeof(float *) + sizeof(uint32_t)),
-                                                  edges * sizeof(cpu_edge)));
+    return size_plus(sizeof(cpu_program), size_plus(nodes * (sizeof(cpu_node) + sizeof(size_t) +
+                                                             sizeof(float *) + sizeof(uint32_t)),
+                                                    edges * sizeof(cpu_edge)));
 }
 
 // ---- layout of the maps ----

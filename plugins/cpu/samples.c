@@ -1,6 +1,6 @@
 #include "cpu/samples.h"
 
-#include "cpu/memory.h"
+#include "runtime/memory.h"
 
 #include <string.h>
 
@@ -12,12 +12,12 @@ hox_status cpu_samples_create(const hox_host *host, uint64_t count, uint32_t cha
                               uint32_t height, uint32_t width, hox_samples **samples,
                               hox_error *error) {
     *samples = NULL;
-    const size_t pixels = cpu_times(channels, cpu_times(height, width));
+    const size_t pixels = size_times(channels, size_times(height, width));
     const size_t blocks = count / CPU_BLOCK + (count % CPU_BLOCK != 0);
-    const size_t image_bytes = cpu_times(blocks, cpu_times(pixels, CPU_BLOCK * sizeof(float)));
-    const size_t bytes = cpu_plus(header, image_bytes);
+    const size_t image_bytes = size_times(blocks, size_times(pixels, CPU_BLOCK * sizeof(float)));
+    const size_t bytes = size_plus(header, image_bytes);
     void *block;
-    HOX_TRY(cpu_take_block(host, bytes, &block, error));
+    HOX_TRY(block_take(host, bytes, &block, error));
     hox_samples *s = block;
     *s = (hox_samples){.host = host,
                        .bytes = bytes,
@@ -41,7 +41,7 @@ static void write_block(float *block, size_t lane, uint64_t count, const float *
 
 hox_status cpu_samples_write(hox_samples *s, uint64_t first, uint64_t count, const float *images,
                              hox_error *error) {
-    HOX_TRY(cpu_check_range(&s->set, first, count, error));
+    HOX_TRY(job_check_range(&s->set, first, count, error));
     while (count > 0) {
         const size_t lane = first % CPU_BLOCK;
         const uint64_t part = count < CPU_BLOCK - lane ? count : CPU_BLOCK - lane;
@@ -55,5 +55,5 @@ hox_status cpu_samples_write(hox_samples *s, uint64_t first, uint64_t count, con
 }
 
 void cpu_samples_destroy(hox_samples *s) {
-    if (s) cpu_return_block(s->host, s, s->bytes);
+    if (s) block_return(s->host, s, s->bytes);
 }

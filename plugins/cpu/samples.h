@@ -2,15 +2,15 @@
 // [column][16 images].
 #pragma once
 
-#include "cpu/job.h"
 #include "cpu/kernels.h"
+#include "runtime/job.h"
 
 #include <hox/runtime.h>
 
 struct hox_samples {
     const hox_host *host;
     size_t bytes;
-    cpu_images set;
+    job_images set;
     size_t pixels; // of one image, all channels
     float *images; // whole blocks; what lies behind the last image is 0
 };

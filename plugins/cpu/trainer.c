@@ -2,8 +2,9 @@
 
 #include "cpu/block_runtime.h"
 #include "cpu/float_mode.h"
-#include "cpu/memory.h"
 #include "cpu/readout.h"
+#include "runtime/limits.h"
+#include "runtime/memory.h"
 
 #include <string.h>
 
@@ -144,7 +145,7 @@ static void collect_readers(cpu_trainer *t) {
 
 static size_t take(size_t *end, size_t size) {
     const size_t place = *end;
-    *end = cpu_plus(place, size);
+    *end = size_plus(place, size);
     return place;
 }
 
@@ -176,7 +177,7 @@ static size_t place_values(cpu_trainer *t, size_t *turned_place) {
             t->edges[e].turned = take(&turned, kernel_size(t, e) + t->program->edges[e].channels);
     }
     *turned_place = end;
-    return cpu_plus(end, (turned + CPU_BLOCK - 1) / CPU_BLOCK * CPU_BLOCK);
+    return size_plus(end, (turned + CPU_BLOCK - 1) / CPU_BLOCK * CPU_BLOCK);
 }
 
 static size_t struct_bytes(const hox_plan *plan) {
@@ -205,10 +206,10 @@ static hox_status take_values(cpu_trainer *t, hox_error *error) {
     size_t turned_place;
     const size_t values = place_values(t, &turned_place);
     collect_readers(t);
-    t->value_count = cpu_plus(cpu_plus(values, cpu_times(3, t->output_size)),
-                              cpu_times(t->capacity, t->kept_size));
+    t->value_count = size_plus(size_plus(values, size_times(3, t->output_size)),
+                               size_times(t->capacity, t->kept_size));
     void *block;
-    HOX_TRY(cpu_take_block(t->host, cpu_times(t->value_count, sizeof(float)), &block, error));
+    HOX_TRY(block_take(t->host, size_times(t->value_count, sizeof(float)), &block, error));
     t->values = block;
     memset(t->values, 0, t->value_count * sizeof *t->values);
     t->kept = t->values + values;
@@ -224,9 +225,9 @@ static hox_status take_values(cpu_trainer *t, hox_error *error) {
 hox_status cpu_trainer_create(const hox_host *host, const hox_plan *plan, uint32_t capacity,
                               cpu_trainer **trainer, hox_error *error) {
     *trainer = NULL;
-    const size_t bytes = cpu_plus(struct_bytes(plan), cpu_program_bytes(plan));
+    const size_t bytes = size_plus(struct_bytes(plan), cpu_program_bytes(plan));
     void *block;
-    HOX_TRY(cpu_take_block(host, bytes, &block, error));
+    HOX_TRY(block_take(host, bytes, &block, error));
     cpu_trainer *t = block;
     memset(t, 0, bytes);
     *t = (cpu_trainer){
@@ -236,14 +237,14 @@ hox_status cpu_trainer_create(const hox_host *host, const hox_plan *plan, uint32
     if (status == HOX_OK)
         *trainer = t;
     else
-        cpu_return_block(host, t, bytes);
+        block_return(host, t, bytes);
     return status;
 }
 
 void cpu_trainer_destroy(cpu_trainer *t) {
     if (!t) return;
-    cpu_return_block(t->host, t->values, t->value_count * sizeof *t->values);
-    cpu_return_block(t->host, t, t->bytes);
+    block_return(t->host, t->values, t->value_count * sizeof *t->values);
+    block_return(t->host, t, t->bytes);
 }
 
 // ---- forward ----
@@ -345,7 +346,7 @@ static void start_backward(const cpu_trainer *t, const float *kept, const float 
 // Through the activation, in place; and their sum for each channel is what a bias gets. Rows are
 // summed by themselves first: one long sum would round too often.
 static void pass_activation(const cpu_trainer *t, uint32_t i, const float *kept,
-                            float sums[CPU_MOST_CHANNELS]) {
+                            float sums[LIMIT_CHANNELS]) {
     const trainer_node *n = &t->nodes[i];
     const cpu_node *d = &n->derivatives;
     const float *slopes = n->activation == HOX_ACTIVATION_IDENTITY ? NULL : kept + n->slopes;
@@ -408,7 +409,7 @@ hox_status cpu_trainer_backward(cpu_trainer *t, const cpu_kernels *kernels, cons
         if (t->program->edges[e].source > 0) turn_kernel(t, e);
     for (uint64_t first = 0; first < t->count; first += CPU_BLOCK) {
         const float *kept = t->kept + first / CPU_BLOCK * t->kept_size;
-        float sums[CPU_MOST_CHANNELS];
+        float sums[LIMIT_CHANNELS];
         start_backward(t, kept, dlogits + first, block_images(t, first));
         for (uint32_t i = last; i > 0; i--) {
             const trainer_node *n = &t->nodes[i];

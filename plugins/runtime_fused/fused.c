@@ -4,7 +4,7 @@
 
 #include "cpu/device.h"
 #include "cpu/float_mode.h"
-#include "cpu/memory.h"
+#include "runtime/limits.h"
 
 #include <hox/plugin.h>
 
@@ -19,7 +19,7 @@ static hox_status fused_open(const hox_host *host, uint32_t device, uint32_t lan
 
 static void fused_caps(const hox_runtime *runtime, hox_runtime_caps *caps) {
     (void)runtime;
-    cpu_caps(caps);
+    limits_caps(caps);
     caps->flags |= HOX_RUNTIME_SHARES_VALUES | HOX_RUNTIME_TRAINS;
     caps->batch_multiple = CPU_BLOCK;
     caps->max_group = MOST_JOBS;
@@ -61,7 +61,7 @@ static uint32_t choose_fit(hox_job *const *jobs, uint32_t job_count, uint32_t la
     uint32_t count = 0;
     for (uint32_t j = 0; j < job_count; j++) {
         jobs[j]->status =
-            cpu_check_job(jobs[j], lane, &jobs[j]->runner->capacity, &jobs[j]->samples->set);
+            job_check(jobs[j], lane, &jobs[j]->runner->capacity, &jobs[j]->samples->set);
         if (jobs[j]->status == HOX_OK) fit[count++] = jobs[j];
     }
     return count;

@@ -1,6 +1,6 @@
 #include "share.h"
 
-#include "cpu/memory.h"
+#include "runtime/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -214,7 +214,7 @@ static int by_beginning(const void *a, const void *b) {
 // Hands out pieces of a block, or adds them up where there is none yet.
 static void *carve(char *block, size_t *used, size_t count, size_t item_size) {
     void *piece = block ? block + *used : NULL;
-    *used = cpu_plus(*used, cpu_plus(cpu_times(count, item_size), 15) & ~(size_t)15);
+    *used = size_plus(*used, size_plus(size_times(count, item_size), 15) & ~(size_t)15);
     return piece;
 }
 
@@ -258,7 +258,7 @@ hox_status share_plan_make(const hox_host *host, hox_job *const *jobs, uint32_t 
         p.table_size *= 2;
     const size_t bytes = lay_out(&p, NULL, job_count, node_count, most_nodes, &maps);
     void *block;
-    HOX_TRY(cpu_take_block(host, bytes, &block, error));
+    HOX_TRY(block_take(host, bytes, &block, error));
     lay_out(&p, block, job_count, node_count, most_nodes, &maps);
     p.plan->host = host;
     p.plan->bytes = bytes;
@@ -279,5 +279,5 @@ hox_status share_plan_make(const hox_host *host, hox_job *const *jobs, uint32_t 
 }
 
 void share_plan_free(share_plan *plan) {
-    if (plan) cpu_return_block(plan->host, plan, plan->bytes);
+    if (plan) block_return(plan->host, plan, plan->bytes);
 }

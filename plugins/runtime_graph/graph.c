@@ -4,6 +4,7 @@
 #include "cpu/block_runtime.h"
 #include "cpu/device.h"
 #include "cpu/float_mode.h"
+#include "runtime/limits.h"
 
 #include <hox/plugin.h>
 
@@ -15,7 +16,7 @@ static hox_status graph_open(const hox_host *host, uint32_t device, uint32_t lan
 
 static void graph_caps(const hox_runtime *runtime, hox_runtime_caps *caps) {
     (void)runtime;
-    cpu_caps(caps);
+    limits_caps(caps);
     caps->batch_multiple = CPU_BLOCK;
 }
 
@@ -59,8 +60,7 @@ static hox_status graph_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *c
                                  uint32_t job_count, hox_error *error) {
     if (job_count > 1)
         return hox_error_set(error, HOX_INVALID_ARGUMENT, "%u jobs, graph takes 1", job_count);
-    jobs[0]->status =
-        cpu_check_job(jobs[0], lane, &jobs[0]->runner->capacity, &jobs[0]->samples->set);
+    jobs[0]->status = job_check(jobs[0], lane, &jobs[0]->runner->capacity, &jobs[0]->samples->set);
     if (jobs[0]->status == HOX_OK) run_job(runtime, jobs[0], &runtime->lanes[lane]);
     return HOX_OK;
 }

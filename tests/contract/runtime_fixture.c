@@ -3,6 +3,7 @@
 
 #include "plugin_fixture.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 
 struct criterion_test_params index_params(size_t count) {
@@ -19,18 +20,44 @@ void say_skipped(const opened *self, const char *why) {
             self->instruction_set ? self->instruction_set : "", why);
 }
 
-bool open_any(opened *self, size_t row) {
-    hox_error error = HOX_ERROR_INIT;
+// Whoever asks for the driver after this gets the fake one.
+static void *load_fake_driver(void) {
+    if (!*HOX_FAKE_CUDA_PATH) return NULL;
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    void *driver = dlopen(HOX_FAKE_CUDA_PATH, RTLD_NOW | RTLD_GLOBAL);
+    cr_assert(driver, "%s", dlerror());
+    return driver;
+}
+
+void choose_thread_order(int order) {
+    void (*set_order)(int) = NULL;
+    *(void **)&set_order = dlsym(load_fake_driver(), "fake_cuda_set_order");
+    cr_assert(set_order);
+    set_order(order);
+}
+
+bool choose_runtime(opened *self, size_t row) {
     *self = (opened){.name = runtimes[row].file,
                      .instruction_set = runtimes[row].instruction_set,
+                     .device = runtimes[row].device,
                      .plugin = plugin_load(runtimes[row].file),
                      .caps = {.struct_size = sizeof self->caps}};
+    uint32_t count = 0;
     self->api = self->plugin->runtime;
     self->options = plugin_options(self->plugin);
     host_double_init(&self->host);
-    cpu_runtimes_choose(row);
-    const hox_status status =
-        self->api->open(&self->host.host, 0, LANES, self->options, &self->runtime, &error);
+    runtimes_choose(row);
+    if (self->device > 0) load_fake_driver();
+    cr_assert_eq(self->api->device_count(&self->host.host, &count, NULL), HOX_OK);
+    if (self->device >= count) say_skipped(self, self->host.last_log);
+    return self->device < count;
+}
+
+bool open_any(opened *self, size_t row) {
+    hox_error error = HOX_ERROR_INIT;
+    if (!choose_runtime(self, row)) return false;
+    const hox_status status = self->api->open(&self->host.host, self->device, LANES, self->options,
+                                              &self->runtime, &error);
     cr_assert(status == HOX_OK || status == HOX_UNSUPPORTED, "%s", error.message);
     if (status == HOX_OK)
         self->api->caps(self->runtime, &self->caps);
@@ -40,7 +67,7 @@ bool open_any(opened *self, size_t row) {
 }
 
 void open_runtime(opened *self, size_t row) {
-    if (!open_any(self, row)) cr_skip_test("this processor lacks %s", self->instruction_set);
+    if (!open_any(self, row)) cr_skip_test("not here: %s", self->name);
 }
 
 void close_runtime(opened *self) {

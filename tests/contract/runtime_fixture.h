@@ -1,9 +1,9 @@
-// runtime_fixture.h - a runtime of cpu_runtimes.h, opened; its images and runners. All ends the
+// runtime_fixture.h - a runtime of runtimes.h, opened; its images and runners. All ends the
 // test where it fails.
 #pragma once
 
-#include "cpu_runtimes.h"
 #include "host_double.h"
+#include "runtimes.h"
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -24,6 +24,7 @@ struct criterion_test_params index_params(size_t count);
 
 typedef struct opened {
     const char *name, *instruction_set;
+    uint32_t device;
     host_double host;
     const hox_plugin *plugin;
     const hox_runtime_api *api;
@@ -34,11 +35,16 @@ typedef struct opened {
 
 enum { LANES = 2 };
 
-// False, with a line, where this processor has not got it.
+// The row's plugin with its options, before it is opened; a GPU is the fake driver's. False, with a
+// line, where this build has not got it.
+bool choose_runtime(opened *self, size_t row);
+// False, with a line, where this processor or build has not got it.
 bool open_any(opened *self, size_t row);
 // Skips the test then.
 void open_runtime(opened *self, size_t row);
 void close_runtime(opened *self);
+// Of the fake driver: 0, 1, 2; see fibres.h.
+void choose_thread_order(int order);
 void say_skipped(const opened *self, const char *why);
 
 size_t image_size(const hox_plan *plan); // floats

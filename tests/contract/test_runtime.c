@@ -389,6 +389,7 @@ EACH_RUNTIME(keeps_nothing_for_a_lane_without_runners) {
     cr_expect_gt(self.host.live_bytes, live_bytes);
     for (size_t i = 0; i < 2; i++)
         self.api->release(runners[i]);
+    if (self.api->trim) self.api->trim(self.runtime, UINT64_MAX);
     cr_expect_eq(self.host.live_bytes, live_bytes);
     close_runtime(&self);
 }
@@ -447,7 +448,7 @@ static hox_status live(opened *self, const genome *of, hox_error *error) {
                                          .precision = HOX_PRECISION_FP32,
                                          .purpose = HOX_PURPOSE_INFER};
     hox_status status =
-        self->api->open(&self->host.host, 0, 1, self->options, &self->runtime, error);
+        self->api->open(&self->host.host, self->device, 1, self->options, &self->runtime, error);
     if (status != HOX_OK) {
         cr_expect_null(self->runtime);
         return status;
@@ -473,11 +474,8 @@ EACH_RUNTIME(survives_each_refusal_of_the_ledger) {
     random_plan made;
     make_small_plan(&made, HOX_ACTIVATION_RELU, HOX_READOUT_SUM, 1);
     genome of = make_genome(&made.plan, 1);
-    opened self = {.plugin = plugin_load(runtimes[*row].file)};
-    self.api = self.plugin->runtime;
-    self.options = plugin_options(self.plugin);
-    host_double_init(&self.host);
-    cpu_runtimes_choose(*row);
+    opened self;
+    if (!choose_runtime(&self, *row)) cr_skip_test("not here: %s", self.name);
     hox_error first = HOX_ERROR_INIT;
     const hox_status status = live(&self, &of, &first);
     if (status == HOX_UNSUPPORTED) cr_skip_test("%s", first.message);
@@ -490,8 +488,13 @@ EACH_RUNTIME(survives_each_refusal_of_the_ledger) {
         hox_error error = HOX_ERROR_INIT;
         host_double_init(&self.host);
         self.host.fail_at_reserve = n;
-        cr_expect_eq(live(&self, &of, &error), HOX_OUT_OF_DEVICE_MEMORY, "reserve %zu", (size_t)n);
-        cr_expect_gt(error.bytes_requested, 0);
+        const hox_status refused = live(&self, &of, &error);
+        // A runtime with a pool gives back what it keeps and asks once more.
+        if (refused == HOX_OK) cr_expect(self.device > 0, "reserve %zu", (size_t)n);
+        if (refused != HOX_OK) {
+            cr_expect_eq(refused, HOX_OUT_OF_DEVICE_MEMORY, "reserve %zu", (size_t)n);
+            cr_expect_gt(error.bytes_requested, 0);
+        }
         cr_expect_eq(self.host.live_bytes, 0, "reserve %zu", (size_t)n);
     }
     free(self.options);

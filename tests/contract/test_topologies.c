@@ -158,6 +158,39 @@ EACH_ROW(topologies, evolved_elsewhere_agree, RUNTIMES *TOPOLOGIES) {
     genome_destroy(g);
 }
 
+// Threads of a GPU run in no order: one that reads what another has not written yet tells.
+EACH_ROW(topologies, no_order_of_threads_tells, TOPOLOGIES) {
+    enum { GPU = RUNTIMES - 1, IMAGES = 35, ORDERS = 3 };
+    need_samples();
+    char path[4096];
+    snprintf(path, sizeof path, HOX_SHARED_DIR "/genomes/%s.json", sample_names[*row]);
+    genome *g;
+    cr_assert_eq(genome_json_load(path, 7, 32, NULL, &g, NULL), HOX_OK);
+    opened self;
+    plan p;
+    plan_weights weights;
+    float logits[ORDERS][IMAGES];
+    open_runtime(&self, GPU);
+    cr_assert_eq(plan_init(&p, g, NULL), HOX_OK);
+    cr_assert_eq(plan_weights_init(&weights, &p, g, NULL), HOX_OK);
+    float *images = malloc(IMAGES * SAMPLE_SIZE * sizeof *images);
+    random_images(3, IMAGES * SAMPLE_SIZE, images);
+    for (int order = 0; order < ORDERS; order++) {
+        choose_thread_order(order);
+        hox_samples *samples = make_samples(&self, &p.view, images, IMAGES);
+        run(&self, &p, &weights, samples, IMAGES, logits[order]);
+        self.api->samples_destroy(samples);
+        cr_expect_arr_eq(logits[order], logits[0], sizeof logits[0], "order %d", order);
+    }
+    check_logits(&p, &weights, images, FEW_IMAGES, logits[0], runtimes[GPU].tolerance,
+                 sample_names[*row]);
+    free(images);
+    plan_weights_deinit(&weights);
+    plan_deinit(&p);
+    close_runtime(&self);
+    genome_destroy(g);
+}
+
 // ---- genomes of our own ----
 
 enum { OWN_IMAGES = 4 };

@@ -17,7 +17,7 @@ endif()
 
 set(files)
 foreach(folder sdk core cli plugins tests bench examples)
-  file(GLOB_RECURSE found ${ROOT}/${folder}/*.c ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cu)
+  file(GLOB_RECURSE found ${ROOT}/${folder}/*.c ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cu ${ROOT}/${folder}/*.cpp)
   list(APPEND files ${found})
 endforeach()
 list(LENGTH files count)

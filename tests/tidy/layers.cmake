@@ -106,14 +106,17 @@ foreach(file ${core_files} ${cli_files})
   endforeach()
 endforeach()
 
-# Plugins: the SDK, libraries, their own folder; runtimes also plugins/cpu and plugins/cuda.
+# Plugins: the SDK, libraries, their own folder; runtimes also plugins/runtime, plugins/cpu and plugins/cuda, of which the
+# last two may include the first.
 sources_in(plugins plugin_files)
 foreach(file ${plugin_files})
   math(EXPR files "${files} + 1")
   string(REGEX REPLACE "^plugins/([^/]+)/.*$" "\\1" folder ${file})
   set(allowed ${folder} hox)
   if(folder MATCHES "^runtime_")
-    list(APPEND allowed cpu cuda)
+    list(APPEND allowed runtime cpu cuda)
+  elseif(folder MATCHES "^(cpu|cuda)$")
+    list(APPEND allowed runtime)
   endif()
   includes_of(${file} includes)
   foreach(include ${includes})

@@ -29,6 +29,7 @@ set(rows
   "plugins/datasets/beside.c|\"idx.h\"|ok"
   "plugins/runtime_eager/right.c|\"cpu/kernel.h\"|ok"
   "plugins/runtime_graph/right.c|\"cuda/driver.h\"|ok"
+  "plugins/cuda/beside.c|\"runtime/job.h\"|ok"
   "plugins/cuda/right.c|<cuda.h>|ok"
   "sdk/include/hox/right.h|<stdint.h>|ok"
   "sdk/include/hox/also.h|<hox/status.h>|ok"

@@ -1,20 +1,20 @@
-#include "cpu/memory.h"
+#include "runtime/memory.h"
 
 #include <stdlib.h>
 
 enum { ALIGNMENT = 64 };
 
-size_t cpu_times(size_t a, size_t b) {
+size_t size_times(size_t a, size_t b) {
     size_t product;
     return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
 }
 
-size_t cpu_plus(size_t a, size_t b) {
+size_t size_plus(size_t a, size_t b) {
     size_t sum;
     return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
 }
 
-hox_status cpu_take_block(const hox_host *host, size_t bytes, void **block, hox_error *error) {
+hox_status block_take(const hox_host *host, size_t bytes, void **block, hox_error *error) {
     *block = NULL;
     HOX_TRY(host->reserve(host, "cpu", bytes, error));
     if (bytes < SIZE_MAX - ALIGNMENT)
@@ -25,7 +25,7 @@ hox_status cpu_take_block(const hox_host *host, size_t bytes, void **block, hox_
     return hox_error_set(error, HOX_OUT_OF_HOST_MEMORY, "no memory for %zu bytes", bytes);
 }
 
-void cpu_return_block(const hox_host *host, void *block, size_t bytes) {
+void block_return(const hox_host *host, void *block, size_t bytes) {
     if (!block) return;
     free(block);
     host->release(host, "cpu", bytes);

@@ -1,0 +1,95 @@
+#include "cuda/samples.h"
+
+#include "runtime/either.h"
+#include "runtime/memory.h"
+
+// ---- life ----
+
+hox_status cuda_samples_create(cuda_engine *e, uint64_t count, uint32_t channels, uint32_t height,
+                               uint32_t width, hox_samples **samples, hox_error *error) {
+    *samples = NULL;
+    void *block;
+    const size_t pixels = size_times(channels, size_times(height, width));
+    if (pixels > UINT32_MAX || count > UINT64_MAX - CUDA_IMAGES)
+        return hox_error_set(error, HOX_UNSUPPORTED,
+                             "%u x %u x %u pixels are more than a GPU takes", channels, height,
+                             width);
+    HOX_TRY(block_take(e->host, sizeof **samples, &block, error));
+    hox_samples *s = block;
+    *s = (hox_samples){.half = &runtime_on_cuda,
+                       .engine = e,
+                       .set = {count, channels, height, width},
+                       .pixels = (uint32_t)pixels};
+    hox_status status = cuda_device_enter(&e->device, error);
+    if (status == HOX_OK) {
+        const size_t bytes = size_times(cuda_round_up(count), size_times(pixels, sizeof(float)));
+        status = cuda_pool_take(&e->pool, bytes, &s->block, error);
+        cuda_device_leave(&e->device);
+    }
+    if (status == HOX_OK)
+        *samples = s;
+    else
+        block_return(e->host, block, sizeof *s);
+    return status;
+}
+
+void cuda_samples_destroy(hox_samples *s) {
+    if (!s) return;
+    cuda_pool_give(&s->engine->pool, s->block);
+    block_return(s->engine->host, s, sizeof *s);
+}
+
+// ---- writing, on lane 0, which is the main thread's ----
+
+static uint64_t smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static hox_status write_part(const hox_samples *s, const cuda_block *buffer, uint64_t first,
+                             uint32_t count, const float *images, hox_error *error) {
+    enum { TILE = 32 };
+    cuda_engine *e = s->engine;
+    const cuda_layout layout = {.images = cuda_floats(buffer->address),
+                                .map = cuda_floats(s->block->address),
+                                .first = first,
+                                .count = count,
+                                .pixels = s->pixels};
+    const uint64_t tiles = ((uint64_t)s->pixels + TILE - 1) / TILE;
+    HOX_TRY(cuda_lane_upload(&e->lanes[0], buffer->address, images,
+                             count * s->pixels * sizeof *images, error));
+    return cuda_launch(&e->module, e->lanes[0].stream, CUDA_KERNEL_lay_out_images,
+                       tiles * ((count + TILE - 1) / TILE), &layout, error);
+}
+
+// In parts that fill the lane's staging memory.
+static hox_status write_parts(const hox_samples *s, uint64_t first, uint64_t count,
+                              const float *images, hox_error *error) {
+    cuda_engine *e = s->engine;
+    const uint64_t image_bytes = (uint64_t)s->pixels * sizeof *images;
+    const uint64_t at_once =
+        smaller(count, image_bytes < CUDA_STAGING_BYTES ? CUDA_STAGING_BYTES / image_bytes : 1);
+    cuda_block *buffer;
+    HOX_TRY(cuda_pool_take(&e->pool, at_once * image_bytes, &buffer, error));
+    hox_status status = HOX_OK;
+    while (count > 0 && status == HOX_OK) {
+        const uint32_t part = (uint32_t)smaller(count, at_once);
+        status = write_part(s, buffer, first, part, images, error);
+        first += part;
+        count -= part;
+        images += part * (size_t)s->pixels;
+    }
+    if (status == HOX_OK) status = cuda_lane_wait(&e->lanes[0], error);
+    if (status != HOX_OK) cuda_lane_settle(&e->lanes[0]);
+    cuda_pool_give(&e->pool, buffer);
+    return status;
+}
+
+hox_status cuda_samples_write(hox_samples *s, uint64_t first, uint64_t count, const float *images,
+                              hox_error *error) {
+    HOX_TRY(job_check_range(&s->set, first, count, error));
+    if (count == 0) return HOX_OK;
+    HOX_TRY(cuda_device_enter(&s->engine->device, error));
+    const hox_status status = write_parts(s, first, count, images, error);
+    cuda_device_leave(&s->engine->device);
+    return status;
+}

@@ -1,0 +1,33 @@
+// shim.h - what the kernels' text takes from nvcc, for g++: included in front of cuda/kernels.cu.
+#pragma once
+
+#include "fibres.h"
+
+#include <math.h>
+#include <string.h>
+
+#define __global__
+#define __device__ static
+#define __launch_bounds__(...)
+#define __shared__ static FIBRES_SHARED
+#define UNROLL     _Pragma("GCC unroll 16")
+
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+static inline void __syncthreads() {
+    fibres_barrier();
+}
+
+static inline uint32_t __float_as_uint(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline float __uint_as_float(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
