@@ -116,6 +116,7 @@ build() {
     fi
     mkdir -p "$folder"
     logged "$folder/configure.log" cmake --preset "$1" "${options[@]}"
+    sed -n 's/^-- \(CUDA.*\)/==> \1/p' "$folder/configure.log"
     logged "$folder/build.log" cmake --build --preset "$1"
 }
 

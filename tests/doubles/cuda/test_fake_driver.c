@@ -102,6 +102,13 @@ static void expect_nothing_left(void) {
     cr_expect_eq(fake_cuda_context_depth(), 0);
 }
 
+// The tests' surroundings may hide the real devices.
+static void show_devices(void) {
+    unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+TestSuite(fake_driver, .init = show_devices);
+
 Test(fake_driver, runs_a_client) {
     client c = open_client();
     cr_expect_eq(upload(&c) || launch(&c) || download(&c), 0);
