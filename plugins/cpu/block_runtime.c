@@ -21,9 +21,9 @@ hox_status cpu_block_device_info(const hox_host *host, uint32_t device, hox_devi
     return cpu_describe_device(device, kernels->name, SCORE, info, error);
 }
 
-hox_status cpu_block_open(const hox_host *host, uint32_t device, uint32_t lane_count,
-                          uint32_t last_purpose, size_t kept_size, hox_runtime **runtime,
-                          hox_error *error) {
+hox_status cpu_block_open(const hox_runtime_api *half, const hox_host *host, uint32_t device,
+                          uint32_t lane_count, uint32_t last_purpose, size_t kept_size,
+                          hox_runtime **runtime, hox_error *error) {
     *runtime = NULL;
     const cpu_kernels *kernels;
     HOX_TRY(cpu_check_device(device, error));
@@ -33,7 +33,8 @@ hox_status cpu_block_open(const hox_host *host, uint32_t device, uint32_t lane_c
     HOX_TRY(block_take(host, bytes, &block, error));
     memset(block, 0, bytes);
     *runtime = block;
-    **runtime = (hox_runtime){.host = host,
+    **runtime = (hox_runtime){.half = half,
+                              .host = host,
                               .kernels = kernels,
                               .bytes = bytes,
                               .lane_count = lane_count,
@@ -58,7 +59,8 @@ hox_status cpu_block_check_plan(const hox_runtime *runtime, const hox_plan *plan
 hox_status cpu_block_samples_create(hox_runtime *runtime, uint64_t count, uint32_t channels,
                                     uint32_t height, uint32_t width, hox_samples **samples,
                                     hox_error *error) {
-    return cpu_samples_create(runtime->host, count, channels, height, width, samples, error);
+    return cpu_samples_create(runtime->half, runtime->host, count, channels, height, width, samples,
+                              error);
 }
 
 // ---- runners ----
@@ -103,7 +105,8 @@ hox_status cpu_block_prepare(hox_runtime *runtime, uint32_t lane, const hox_plan
     void *block;
     HOX_TRY(block_take(runtime->host, bytes, &block, error));
     hox_runner *made = block;
-    *made = (hox_runner){.runtime = runtime, .capacity = capacity, .bytes = bytes};
+    *made = (hox_runner){
+        .half = runtime->half, .runtime = runtime, .capacity = capacity, .bytes = bytes};
     const hox_status status = is_training ? cpu_trainer_create(runtime->host, plan, capacity.images,
                                                                &made->trainer, error)
                                           : make_program(made, plan, error);

@@ -15,6 +15,7 @@ typedef struct cpu_lane {
 } cpu_lane;
 
 struct hox_runtime {
+    const hox_runtime_api *half; // the CPU's, of its plugin
     const hox_host *host;
     const cpu_kernels *kernels;
     size_t bytes; // of this block
@@ -26,6 +27,7 @@ struct hox_runtime {
 
 // For inference a program, for training a trainer.
 struct hox_runner {
+    const hox_runtime_api *half;
     hox_runtime *runtime;
     job_capacity capacity;
     cpu_program *program; // behind this struct, in its block
@@ -36,10 +38,11 @@ struct hox_runner {
 // As in hox_runtime_api.
 hox_status cpu_block_device_info(const hox_host *host, uint32_t device, hox_device_info *info,
                                  hox_error *error);
-// kept_size: floats.
-hox_status cpu_block_open(const hox_host *host, uint32_t device, uint32_t lane_count,
-                          uint32_t last_purpose, size_t kept_size, hox_runtime **runtime,
-                          hox_error *error) HOX_MUST_CHECK;
+// kept_size: floats. half: what its objects begin with (runtime/either.h); NULL
+// where the plugin is for the CPU alone.
+hox_status cpu_block_open(const hox_runtime_api *half, const hox_host *host, uint32_t device,
+                          uint32_t lane_count, uint32_t last_purpose, size_t kept_size,
+                          hox_runtime **runtime, hox_error *error) HOX_MUST_CHECK;
 void cpu_block_close(hox_runtime *runtime);
 hox_status cpu_block_check_plan(const hox_runtime *runtime, const hox_plan *plan,
                                 uint32_t precision, hox_error *error);

@@ -1,6 +1,7 @@
 #include "cpu/program.h"
 
 #include "runtime/memory.h"
+#include "runtime/places.h"
 
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 size_t cpu_program_bytes(const hox_plan *plan) {
     const size_t nodes = plan->node_count, edges = plan->edge_count;
-    return size_plus(sizeof(cpu_program), size_plus(nodes * (sizeof(cpu_node) + sizeof(size_t) +
+    return size_plus(sizeof(cpu_program), size_plus(nodes * (sizeof(cpu_node) + 2 * sizeof(size_t) +
                                                              sizeof(float *) + sizeof(uint32_t)),
                                                     edges * sizeof(cpu_edge)));
 }
@@ -69,30 +70,11 @@ int cpu_program_copies_input(const cpu_program *p) {
     return p->nodes[0].margin_h > 0 || p->nodes[0].margin_w > 0;
 }
 
-// Whether maps of both nodes are needed at the time of the later one, i.
-static int is_alive(const cpu_program *p, uint32_t other, uint32_t i) {
-    return (other > 0 || cpu_program_copies_input(p)) && p->last_use[other] >= i;
-}
-
-// The lowest place that no living map overlaps.
-static size_t find_place(const cpu_program *p, uint32_t i) {
-    const size_t size = p->nodes[i].size;
-    size_t place = 0;
-    for (uint32_t k = 0; k < i;) {
-        const int overlaps = is_alive(p, k, i) && p->places[k] < place + size &&
-                             place < p->places[k] + p->nodes[k].size;
-        if (overlaps) place = p->places[k] + p->nodes[k].size;
-        k = overlaps ? 0 : k + 1; // a new place is held against all again
-    }
-    return place;
-}
-
 static void place_maps(cpu_program *p) {
-    for (uint32_t i = cpu_program_copies_input(p) ? 0 : 1; i < p->node_count; i++) {
-        p->places[i] = find_place(p, i);
-        const size_t end = p->places[i] + p->nodes[i].size;
-        if (end > p->arena_size) p->arena_size = end;
-    }
+    const uint32_t first = cpu_program_copies_input(p) ? 0 : 1;
+    for (uint32_t i = 0; i < p->node_count; i++)
+        p->sizes[i] = p->nodes[i].size;
+    p->arena_size = places_find(first, p->node_count, p->sizes, p->last_use, p->places);
 }
 
 cpu_program *cpu_program_make(void *memory, const hox_plan *plan) {
@@ -103,7 +85,8 @@ cpu_program *cpu_program_make(void *memory, const hox_plan *plan) {
                        .readout = plan->readout,
                        .weight_count = plan->weight_count};
     p->places = (size_t *)(p + 1);
-    p->maps = (const float **)(p->places + plan->node_count);
+    p->sizes = p->places + plan->node_count;
+    p->maps = (const float **)(p->sizes + plan->node_count);
     p->nodes = (cpu_node *)(p->maps + plan->node_count);
     p->edges = (cpu_edge *)(p->nodes + plan->node_count);
     p->last_use = (uint32_t *)(p->edges + plan->edge_count);

@@ -14,6 +14,7 @@ typedef struct cpu_program {
     uint64_t weight_count;
     size_t arena_size; // floats that all maps take in turn
     size_t *places;    // per node: where in the arena; the input's only where it has a margin
+    size_t *sizes;     // per node: of its map, floats
     cpu_node *nodes;   // node 0 is the image, without edges
     cpu_edge *edges;
     uint32_t *last_use; // per node: the last node that reads it

@@ -8,9 +8,9 @@
 static const size_t header =
     (sizeof(hox_samples) + CPU_ALIGNMENT - 1) / CPU_ALIGNMENT * CPU_ALIGNMENT;
 
-hox_status cpu_samples_create(const hox_host *host, uint64_t count, uint32_t channels,
-                              uint32_t height, uint32_t width, hox_samples **samples,
-                              hox_error *error) {
+hox_status cpu_samples_create(const hox_runtime_api *half, const hox_host *host, uint64_t count,
+                              uint32_t channels, uint32_t height, uint32_t width,
+                              hox_samples **samples, hox_error *error) {
     *samples = NULL;
     const size_t pixels = size_times(channels, size_times(height, width));
     const size_t blocks = count / CPU_BLOCK + (count % CPU_BLOCK != 0);
@@ -19,7 +19,8 @@ hox_status cpu_samples_create(const hox_host *host, uint64_t count, uint32_t cha
     void *block;
     HOX_TRY(block_take(host, bytes, &block, error));
     hox_samples *s = block;
-    *s = (hox_samples){.host = host,
+    *s = (hox_samples){.half = half,
+                       .host = host,
                        .bytes = bytes,
                        .set = {count, channels, height, width},
                        .pixels = pixels,

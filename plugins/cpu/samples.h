@@ -8,6 +8,7 @@
 #include <hox/runtime.h>
 
 struct hox_samples {
+    const hox_runtime_api *half; // runtime/either.h
     const hox_host *host;
     size_t bytes;
     job_images set;
@@ -16,9 +17,9 @@ struct hox_samples {
 };
 
 // As in hox_runtime_api.
-hox_status cpu_samples_create(const hox_host *host, uint64_t count, uint32_t channels,
-                              uint32_t height, uint32_t width, hox_samples **samples,
-                              hox_error *error) HOX_MUST_CHECK;
+hox_status cpu_samples_create(const hox_runtime_api *half, const hox_host *host, uint64_t count,
+                              uint32_t channels, uint32_t height, uint32_t width,
+                              hox_samples **samples, hox_error *error) HOX_MUST_CHECK;
 hox_status cpu_samples_write(hox_samples *samples, uint64_t first, uint64_t count,
                              const float *images, hox_error *error);
 void cpu_samples_destroy(hox_samples *samples);

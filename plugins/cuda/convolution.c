@@ -47,7 +47,7 @@ uint64_t cuda_convolution_blocks(cuda_kernel kernel, const cuda_convolution *edg
     while (s->kernel != kernel)
         s++;
     const uint64_t tiles = divide_up(edge->target_width, s->pixels) * edge->target_height;
-    const uint64_t warps = tiles * divide_up(edge->count, CUDA_IMAGES);
+    const uint64_t warps = tiles * divide_up(edge->most, CUDA_IMAGES);
     return divide_up(edge->target_channels, s->channels) *
            divide_up(warps, CUDA_THREADS / CUDA_IMAGES);
 }

@@ -17,7 +17,7 @@ template <int CHANNELS, int PIXELS> __device__ tile find_tile(const cuda_convolu
     const uint32_t warps = CUDA_THREADS / CUDA_IMAGES;
     const uint32_t in_row = (c.target_width + PIXELS - 1) / PIXELS;
     const uint32_t tiles = in_row * c.target_height;
-    const uint32_t blocks = (c.count + CUDA_IMAGES - 1) / CUDA_IMAGES;
+    const uint32_t blocks = (c.most + CUDA_IMAGES - 1) / CUDA_IMAGES;
     const uint32_t grid = (tiles * blocks + warps - 1) / warps; // for one group of channels
     const uint32_t item = blockIdx.x % grid * warps + threadIdx.x / CUDA_IMAGES;
     const uint32_t place = item % tiles;
@@ -26,7 +26,7 @@ template <int CHANNELS, int PIXELS> __device__ tile find_tile(const cuda_convolu
     t.block = item / tiles;
     t.y = place / in_row;
     t.x = place % in_row * PIXELS;
-    t.is_there = t.block < blocks;
+    t.is_there = t.block < blocks && t.block * CUDA_IMAGES < c.chunk->count;
     return t;
 }
 
@@ -180,8 +180,10 @@ __device__ void convolve(const cuda_convolution &c, float4 *taps) {
     const uint64_t plane = (uint64_t)c.source_height * c.source_width;
     // Behind the last image the last one stands once more.
     const uint32_t own = t.block * CUDA_IMAGES + threadIdx.x % CUDA_IMAGES;
-    const uint64_t image = c.first + (own < c.count ? own : c.count - 1);
-    const float *source = c.source + image / CUDA_IMAGES * c.source_channels * plane * CUDA_IMAGES +
+    const uint32_t place = own < c.chunk->count ? own : c.chunk->count - 1;
+    const uint64_t image = c.source ? place : c.chunk->first + place;
+    const float *source = (c.source ? c.source : c.chunk->images) +
+                          image / CUDA_IMAGES * c.source_channels * plane * CUDA_IMAGES +
                           image % CUDA_IMAGES;
     const uint32_t kernel_w = KIND == CUDA_POINT ? 1 : c.kernel_w;
     const uint32_t rows = c.source_channels * c.kernel_h; // of taps
@@ -225,7 +227,7 @@ __device__ void convolve(const cuda_convolution &c, float4 *taps) {
 // Blocks that a processor is to hold at once, which bounds their registers. The smallest tile waits
 // for memory rather than for a place, and takes registers to load ahead.
 constexpr int blocks_at_once(int sums) {
-    return sums < 8 ? 4 : sums < 24 ? 6 : sums < 32 ? 5 : sums < 48 ? 4 : 3;
+    return sums < 12 ? 4 : sums < 24 ? 6 : sums < 32 ? 5 : sums < 48 ? 4 : 3;
 }
 
 #define KERNEL(name, channels, pixels, kind)                                                       \

@@ -43,6 +43,15 @@ enum {
     X(read_out, cuda_readout)
 // clang-format on
 
+// The images that a run of kernels is over, in device memory: a recorded run finds others there
+// each time. At most as many as the launches are for.
+typedef struct cuda_chunk {
+    const float *images; // a map
+    uint64_t first;      // of its images
+    uint32_t count;
+    uint32_t reserved;
+} cuda_chunk;
+
 // Images as the host has them, (n,C,H,W), to places first .. first + count - 1 of a map. A block of
 // threads for each tile of 32 images x 32 pixels, along the pixels first.
 typedef struct cuda_layout {
@@ -57,11 +66,11 @@ typedef struct cuda_layout {
 // over input channel, kernel row and kernel column is an FMA chain from 0 in this order; then come
 // the bias and what the target holds. Blocks of threads: cuda_convolution_blocks.
 typedef struct cuda_convolution {
-    const float *source;  // a map; its image `first` is the target's image 0
+    const cuda_chunk *chunk;
+    const float *source;  // a map; NULL: the chunk's images
     const float *weights; // [Cout][Cin][kh][kw], then bias [Cout]
     float *target;
-    uint64_t first;
-    uint32_t count; // images
+    uint32_t most; // images that the launch is for
     uint32_t source_channels, source_height, source_width;
     uint32_t target_channels, target_height, target_width;
     uint32_t kernel_h, kernel_w;
@@ -69,7 +78,6 @@ typedef struct cuda_convolution {
     uint32_t padding_h, padding_w;
     uint32_t is_first; // the target holds nothing yet
     float slope;       // below 0, of the activation that comes next: 1 = none, 0 = ReLU
-    uint32_t reserved;
 } cuda_convolution;
 
 // The curved activations, in place: tanh, sigmoid, gelu, silu. A thread for each value.
@@ -82,10 +90,9 @@ typedef struct cuda_activation {
 
 // A logit for each image: a thread each, sums in double.
 typedef struct cuda_readout {
+    const cuda_chunk *chunk;
     const float *map;
-    float *logits; // count
-    uint32_t count;
+    float *logits;
     uint32_t value_count; // of the output's map for one image
     uint32_t kind;        // HOX_READOUT_*
-    uint32_t reserved;
 } cuda_readout;

@@ -26,7 +26,7 @@ __device__ float lower_median(const float *values, uint32_t count) {
 
 extern "C" __global__ void __launch_bounds__(CUDA_THREADS) read_out(cuda_readout r) {
     const uint32_t image = blockIdx.x * CUDA_THREADS + threadIdx.x;
-    if (image >= r.count) return;
+    if (image >= r.chunk->count) return;
     const float *values =
         r.map + (uint64_t)(image / CUDA_IMAGES) * r.value_count * CUDA_IMAGES + image % CUDA_IMAGES;
     double sum = 0;

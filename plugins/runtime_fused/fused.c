@@ -14,7 +14,8 @@ enum { MOST_JOBS = 64, KEPT_FLOATS = 192 << 10 };
 static hox_status fused_open(const hox_host *host, uint32_t device, uint32_t lane_count,
                              const void *options, hox_runtime **runtime, hox_error *error) {
     (void)options;
-    return cpu_block_open(host, device, lane_count, HOX_PURPOSE_TRAIN, KEPT_FLOATS, runtime, error);
+    return cpu_block_open(NULL, host, device, lane_count, HOX_PURPOSE_TRAIN, KEPT_FLOATS, runtime,
+                          error);
 }
 
 static void fused_caps(const hox_runtime *runtime, hox_runtime_caps *caps) {

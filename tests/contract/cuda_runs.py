@@ -109,6 +109,7 @@ def same_bits(gpu):
             "lanes": ["evaluation.fitness_eval_parallel=3", "evaluation.eval_batch_size=20", "evaluation.eval_batch_size_min=1"],
             "unpinned": ["runtime.pin_memory=false"],
             "streamed": ["evaluation.cache_val_on_gpu=false", "evaluation.eval_batch_size=50"],
+            "graph": ["evaluation.forward_runtime=graph", "evaluation.eval_batch_size=50"],
             "squeezed": ["evaluation.gpu_vram_cap_bytes=430000", "evaluation.eval_batch_size_min=8",
                          "evaluation.batch_size=8"]}
     for name, sets in ways.items():

@@ -1,5 +1,5 @@
-// test_cuda_generation.c - generations scored by eager on the fake driver: the CPU's fitness,
-// little memory, short last batches, and every driver call failing in turn.
+// test_cuda_generation.c - generations scored on the fake driver: the CPU's fitness, little memory,
+// short last batches, and every driver call failing in turn.
 #include "evaluation_fixture.h"
 #include "fake_cuda.h"
 #include "plugin_fixture.h"
@@ -16,9 +16,13 @@ static void start_driver(void) {
     fake_cuda_reset();
 }
 
-static void start(engine *self, const char *device) {
-    engine_init(self, plugin_load("runtime_eager"), plugin_load("fitness_accuracy"));
-    self->config.device = device;
+static const char *const runtimes[] = {"runtime_eager", "runtime_graph"};
+enum { RUNTIMES = sizeof runtimes / sizeof *runtimes };
+
+// On its first GPU.
+static void start(engine *self, const char *runtime) {
+    engine_init(self, plugin_load(runtime), plugin_load("fitness_accuracy"));
+    self->config.device = "cuda";
 }
 
 static void must_open(engine *self, int64_t lanes, int64_t batch_size) {
@@ -41,7 +45,7 @@ static void expect_nothing_left(engine *self, const char *what) {
 
 // ---- beside the CPU ----
 
-Test(cuda_generation, gives_the_fitness_of_the_cpu) {
+static void compare_with_cpu(const char *runtime) {
     static engine cpu, gpu;
     genome *genomes[RANDOM_GENOMES];
     evaluation_result expected[RANDOM_GENOMES], got[RANDOM_GENOMES];
@@ -49,7 +53,7 @@ Test(cuda_generation, gives_the_fitness_of_the_cpu) {
     random_genomes(genomes);
     start_random(&cpu, 1, 45000);
     engine_score(&cpu, genomes, RANDOM_GENOMES, expected);
-    init_random(&gpu, plugin_load("runtime_eager"));
+    init_random(&gpu, plugin_load(runtime));
     gpu.config.device = "cuda";
     must_open(&gpu, 2, 13);
     cr_expect_str_eq(evaluation_device(gpu.evaluation)->address, "cuda:0");
@@ -61,9 +65,14 @@ Test(cuda_generation, gives_the_fitness_of_the_cpu) {
         cr_expect_eq(got[i].fitness, expected[i].fitness, "genome %zu", i);
     }
     cr_expect_gt(fake_cuda_count().launches, 0);
-    expect_nothing_left(&gpu, "GPU");
+    expect_nothing_left(&gpu, runtime);
     engine_deinit(&cpu);
     destroy_genomes(genomes, RANDOM_GENOMES);
+}
+
+Test(cuda_generation, gives_the_fitness_of_the_cpu) {
+    for (size_t i = 0; i < RUNTIMES; i++)
+        compare_with_cpu(runtimes[i]);
 }
 
 // ---- the last batch is shorter ----
@@ -73,7 +82,7 @@ enum { SMALL_PIXELS = 3 * 6 * 6, TEN = 10 };
 
 // A row left from the batch before would be a right answer: images and labels alternate with a
 // period that no batch size has in common with its place in the batch.
-Test(cuda_generation, counts_each_image_once_in_any_batch) {
+static void count_in_any_batch(const char *runtime) {
     static const int64_t batches[] = {16, 10, 4, 3, 2, 1};
     float images[TEN * SMALL_PIXELS];
     uint8_t labels[TEN];
@@ -85,7 +94,7 @@ Test(cuda_generation, counts_each_image_once_in_any_batch) {
     for (size_t i = 0; i < TEN; i++)
         labels[i] = i % 7 < 3;
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
-        start(&self, "cuda");
+        start(&self, runtime);
         must_open(&self, 1, batches[i]);
         engine_load(&self, small_size, TEN, images, labels);
         engine_score(&self, &g, 1, &got);
@@ -98,15 +107,41 @@ Test(cuda_generation, counts_each_image_once_in_any_batch) {
     genome_destroy(g);
 }
 
+Test(cuda_generation, counts_each_image_once_in_any_batch) {
+    for (size_t i = 0; i < RUNTIMES; i++)
+        count_in_any_batch(runtimes[i]);
+}
+
 // ---- one genome too large ----
+
+// A genome whose maps are all needed at the end: each hidden node reads the input and is read by
+// the output. Ids and weights as chain_genome has them.
+static genome *fan_genome(map_size size, uint32_t node_count, uint64_t seed) {
+    genome *g = chain_genome(size, node_count, seed);
+    genome_edge edge = g->edges[0];
+    while (g->edge_count > 0)
+        genome_remove_edge(g, g->edge_count - 1);
+    rng random = rng_stream(seed, 1, 0, RNG_PURPOSE_WEIGHTS);
+    for (uint32_t id = GENOME_OUTPUT + 1; id < node_count; id++) {
+        for (int half = 0; half < 2; half++) {
+            edge.innovation = 2 * id + (uint64_t)half;
+            edge.from = half == 0 ? GENOME_INPUT : id;
+            edge.to = half == 0 ? id : GENOME_OUTPUT;
+            edge.kernel = kernel_draw(size, size, edge.geometry, 1, &random, NULL);
+            cr_assert_eq(genome_add_edge(g, edge, NULL), HOX_OK);
+        }
+    }
+    return g;
+}
 
 enum { C03_IMAGES = 256, C03_PIXELS = 3 * 32 * 32, C03_BYTES = 41943040 };
 
-static void score_three(genome *const *genomes, size_t count, const float *images,
-                        const uint8_t *labels, evaluation_result *results, engine *self) {
+static void score_three(const char *runtime, genome *const *genomes, size_t count,
+                        const float *images, const uint8_t *labels, evaluation_result *results,
+                        engine *self) {
     fake_cuda_reset();
     fake_cuda_set_memory(C03_BYTES);
-    start(self, "cuda");
+    start(self, runtime);
     self->config.batch_size = self->config.eval_batch_size_min = 16;
     self->config.vram_usage_threshold = 0;
     must_open(self, 1, 256);
@@ -114,7 +149,7 @@ static void score_three(genome *const *genomes, size_t count, const float *image
     engine_score(self, genomes, count, results);
 }
 
-Test(cuda_generation, one_genome_without_memory_leaves_the_others_alone) {
+static void starve_one(const char *runtime) {
     static const uint64_t tried[] = {256, 128, 64, 32, 16};
     static engine self;
     float *images = malloc(C03_IMAGES * C03_PIXELS * sizeof *images);
@@ -125,12 +160,12 @@ Test(cuda_generation, one_genome_without_memory_leaves_the_others_alone) {
     for (size_t i = 0; i < C03_IMAGES; i++)
         labels[i] = i % 3 == 0;
     genome *genomes[] = {chain_genome((map_size){3, 32, 32}, 5, 1),
-                         chain_genome((map_size){3, 32, 32}, 200, 2),
+                         fan_genome((map_size){3, 32, 32}, 200, 2),
                          chain_genome((map_size){3, 32, 32}, 5, 1)};
-    score_three((genome *[]){genomes[0], genomes[2]}, 2, images, labels, without, &self);
+    score_three(runtime, (genome *[]){genomes[0], genomes[2]}, 2, images, labels, without, &self);
     engine_end_generation(&self, without, 2);
     expect_nothing_left(&self, "without it");
-    score_three(genomes, 3, images, labels, results, &self);
+    score_three(runtime, genomes, 3, images, labels, results, &self);
     cr_expect_eq(results[1].reason, EVALUATION_OOM, "%s", results[1].error.message);
     cr_expect(strstr(results[1].error.message, "does not fit on cuda:0, even alone with 16 images"),
               "%s", results[1].error.message);
@@ -155,6 +190,11 @@ Test(cuda_generation, one_genome_without_memory_leaves_the_others_alone) {
     free(images);
 }
 
+Test(cuda_generation, one_genome_without_memory_leaves_the_others_alone) {
+    for (size_t i = 0; i < RUNTIMES; i++)
+        starve_one(runtimes[i]);
+}
+
 // ---- every call fails ----
 
 enum { FEW_IMAGES = 20, FEW_GENOMES = 3, FEW_BATCH = 8 };
@@ -164,6 +204,7 @@ typedef struct few {
     float images[FEW_IMAGES * SMALL_PIXELS];
     uint8_t labels[FEW_IMAGES];
     evaluation_result expected[FEW_GENOMES], results[FEW_GENOMES];
+    const char *runtime;
     bool is_streamed;
     int64_t lanes;
     engine engine;
@@ -184,7 +225,7 @@ static hox_status run_generation(few *self, uint64_t number, int code, uint64_t 
                                  hox_error *error) {
     engine *e = &self->engine;
     fake_cuda_reset();
-    start(e, "cuda");
+    start(e, self->runtime);
     e->config.cache_val_on_gpu = !self->is_streamed;
     must_open(e, self->lanes, FEW_BATCH);
     engine_load(e, small_size, FEW_IMAGES, self->images, self->labels);
@@ -228,12 +269,13 @@ static void check_failure(few *self, uint64_t number, int code) {
     expect_nothing_left(&self->engine, what);
 }
 
-static void fail_each_call(bool is_streamed, int64_t lanes) {
+static void fail_each_call(const char *runtime, bool is_streamed, int64_t lanes) {
     static const int codes[] = {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_ILLEGAL_ADDRESS,
                                 CUDA_ERROR_LAUNCH_FAILED};
     few *self = calloc(1, sizeof *self);
     hox_error error = HOX_ERROR_INIT;
     uint64_t calls;
+    self->runtime = runtime;
     self->is_streamed = is_streamed;
     self->lanes = lanes;
     make_few(self);
@@ -250,14 +292,17 @@ static void fail_each_call(bool is_streamed, int64_t lanes) {
 }
 
 Test(cuda_generation, survives_the_failure_of_each_call) {
-    fail_each_call(false, 1);
+    for (size_t i = 0; i < RUNTIMES; i++)
+        fail_each_call(runtimes[i], false, 1);
 }
 
 Test(cuda_generation, survives_the_failure_of_each_call_while_streaming) {
-    fail_each_call(true, 1);
+    for (size_t i = 0; i < RUNTIMES; i++)
+        fail_each_call(runtimes[i], true, 1);
 }
 
 // Which call fails varies from run to run.
 Test(cuda_generation, survives_failures_with_two_lanes) {
-    fail_each_call(false, 2);
+    for (size_t i = 0; i < RUNTIMES; i++)
+        fail_each_call(runtimes[i], false, 2);
 }

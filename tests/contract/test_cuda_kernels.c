@@ -88,6 +88,12 @@ static uint32_t target_size(uint32_t source, uint32_t kernel, uint32_t stride, u
     return source + 2 * padding < kernel ? 0 : (source + 2 * padding - kernel) / stride + 1;
 }
 
+static cuda_chunk *choose_images(uint32_t count, uint64_t first) {
+    static cuda_chunk chosen;
+    chosen = (cuda_chunk){.count = count, .first = first};
+    return &chosen;
+}
+
 static cuda_convolution draw_convolution(test_random *random) {
     static const uint32_t sizes[][2] = {{1, 1}, {5, 7}, {31, 33}, {0, 0}};
     static const uint32_t counts[] = {1, 2, 31, 32, 33, 70, 0};
@@ -103,8 +109,8 @@ static cuda_convolution draw_convolution(test_random *random) {
                               .padding_w = random_below(random, 10),
                               .source_channels = 1 + random_below(random, 17),
                               .target_channels = 1 + random_below(random, 17),
-                              .count = count ? count : 1 + random_below(random, 70),
-                              .first = random_below(random, 100)};
+                              .chunk = choose_images(count ? count : 1 + random_below(random, 70),
+                                                     random_below(random, 100))};
 }
 
 static cuda_convolution take_shape(const struct shape *s) {
@@ -118,8 +124,7 @@ static cuda_convolution take_shape(const struct shape *s) {
                               .padding_w = s->padding_w,
                               .source_channels = s->source_channels,
                               .target_channels = s->target_channels,
-                              .count = s->images,
-                              .first = s->first};
+                              .chunk = choose_images(s->images, s->first)};
 }
 
 // As the kernel can do it. Returns the products it takes, 0 where there is no such target.
@@ -129,7 +134,7 @@ static uint64_t fit_to_kernel(cuda_convolution *c, const convolution_kernel *ker
     c->target_height = target_size(c->source_height, c->kernel_h, c->stride_h, c->padding_h);
     c->target_width = target_size(c->source_width, c->kernel_w, c->stride_w, c->padding_w);
     return (uint64_t)c->source_channels * c->kernel_h * c->kernel_w * c->target_channels *
-           c->target_height * c->target_width * c->count;
+           c->target_height * c->target_width * c->chunk->count;
 }
 
 static size_t source_values(const cuda_convolution *c) {
@@ -145,12 +150,12 @@ static size_t taps_of(const cuda_convolution *c) {
 }
 
 static size_t target_floats(const cuda_convolution *c) {
-    return round_up(c->count, CUDA_IMAGES) * target_values(c) * CUDA_IMAGES;
+    return round_up(c->chunk->count, CUDA_IMAGES) * target_values(c) * CUDA_IMAGES;
 }
 
 static float *draw_source(const cuda_convolution *c, test_random *random) {
-    float *source = make_floats(map_floats(c->first + c->count, source_values(c)));
-    for (uint64_t image = c->first; image < c->first + c->count; image++)
+    float *source = make_floats(map_floats(c->chunk->first + c->chunk->count, source_values(c)));
+    for (uint64_t image = c->chunk->first; image < c->chunk->first + c->chunk->count; image++)
         for (size_t i = 0; i < source_values(c); i++)
             source[place_in_map(image, source_values(c), i)] = random_signed(random);
     return source;
@@ -166,7 +171,7 @@ static float *draw_weights(const cuda_convolution *c, test_random *random) {
 
 static float *draw_target(const cuda_convolution *c, test_random *random) {
     float *target = make_floats(target_floats(c));
-    for (uint64_t image = 0; !c->is_first && image < c->count; image++)
+    for (uint64_t image = 0; !c->is_first && image < c->chunk->count; image++)
         for (size_t i = 0; i < target_values(c); i++)
             target[place_in_map(image, target_values(c), i)] = random_signed(random);
     return target;
@@ -175,7 +180,8 @@ static float *draw_target(const cuda_convolution *c, test_random *random) {
 static float pixel_of(const cuda_convolution *c, uint64_t image, uint32_t channel, uint32_t y,
                       uint32_t x) {
     const size_t place = ((size_t)channel * c->source_height + y) * c->source_width + x;
-    return c->source[place_in_map(c->first + image, source_values(c), place)];
+    const float *map = c->source ? c->source : c->chunk->images;
+    return map[place_in_map(c->chunk->first + image, source_values(c), place)];
 }
 
 // The definition, for one value; padding taps are skipped.
@@ -198,7 +204,7 @@ static float convolve_value(const cuda_convolution *c, uint64_t image, uint32_t 
 
 // In place of what `target` holds.
 static void convolve_all(const cuda_convolution *c, float *target) {
-    for (uint64_t image = 0; image < c->count; image++)
+    for (uint64_t image = 0; image < c->chunk->count; image++)
         for (size_t i = 0; i < target_values(c); i++) {
             const uint32_t x = (uint32_t)(i % c->target_width);
             const uint32_t y = (uint32_t)(i / c->target_width % c->target_height);
@@ -210,7 +216,7 @@ static void convolve_all(const cuda_convolution *c, float *target) {
 
 static size_t count_wrong(const cuda_convolution *c, const float *right) {
     size_t wrong = 0;
-    for (uint64_t image = 0; image < c->count; image++)
+    for (uint64_t image = 0; image < c->chunk->count; image++)
         for (size_t i = 0; i < target_values(c); i++) {
             const size_t place = place_in_map(image, target_values(c), i);
             wrong += !same_bits(c->target[place], right[place]);
@@ -223,9 +229,15 @@ static void check_convolution(cuda_convolution c, const convolution_kernel *kern
     static const float slopes[] = {1, 0, 0.01F};
     c.is_first = random_below(random, 2);
     c.slope = slopes[random_below(random, 3)];
+    cuda_chunk chunk = *c.chunk;
+    c.chunk = &chunk;
+    c.most = chunk.count + random_below(random, 40); // the launch may be for more
+    const bool is_map = random_below(random, 3) == 0;
+    if (is_map) chunk.first = 0;
     float *source = draw_source(&c, random), *weights = draw_weights(&c, random);
     float *right = draw_target(&c, random), *target = make_floats(target_floats(&c));
-    c.source = source;
+    chunk.images = is_map ? NULL : source;
+    c.source = is_map ? source : NULL;
     c.weights = weights;
     c.target = memcpy(target, right, target_floats(&c) * sizeof *target);
     convolve_all(&c, right);
@@ -233,12 +245,12 @@ static void check_convolution(cuda_convolution c, const convolution_kernel *kern
     const uint32_t groups = round_up(c.target_channels, kernel->channels);
     const uint32_t warps = CUDA_THREADS / CUDA_IMAGES;
     run_kernel(kernel->name, &c, sizeof c,
-               groups * round_up(tiles * round_up(c.count, CUDA_IMAGES), warps));
+               groups * round_up(tiles * round_up(c.most, CUDA_IMAGES), warps));
     const size_t wrong = count_wrong(&c, right);
     cr_expect_eq(wrong, 0,
                  "%s: %zu wrong; %u images from %u, %ux%ux%u, kernel %ux%u, stride %ux%u, padding "
                  "%ux%u, %u channels",
-                 kernel->name, wrong, c.count, (unsigned)c.first, c.source_channels,
+                 kernel->name, wrong, chunk.count, (unsigned)chunk.first, c.source_channels,
                  c.source_height, c.source_width, c.kernel_h, c.kernel_w, c.stride_h, c.stride_w,
                  c.padding_h, c.padding_w, c.target_channels);
     free(source);
@@ -354,8 +366,9 @@ static void check_readout(uint32_t kind, uint32_t value_count, uint32_t count,
     }
     if (spoilt < count)
         map[place_in_map(spoilt, value_count, random_below(random, value_count))] = NAN;
+    const cuda_chunk chunk = {.count = count};
     const cuda_readout r = {
-        .map = map, .logits = logits, .count = count, .value_count = value_count, .kind = kind};
+        .chunk = &chunk, .map = map, .logits = logits, .value_count = value_count, .kind = kind};
     run_kernel("read_out", &r, sizeof r, round_up(count, CUDA_THREADS));
     for (uint32_t image = 0; image < count; image++) {
         const float got = logits[image];

@@ -191,6 +191,36 @@ EACH_ROW(topologies, no_order_of_threads_tells, TOPOLOGIES) {
     genome_destroy(g);
 }
 
+// The same kernels, recorded and replayed, the last chunk shorter.
+EACH_ROW(topologies, a_replay_gives_the_bits_of_launches, TOPOLOGIES) {
+    enum { REPLAYED = RUNTIMES - 2, LAUNCHED = RUNTIMES - 1, IMAGES = 37 };
+    need_samples();
+    char path[4096];
+    snprintf(path, sizeof path, HOX_SHARED_DIR "/genomes/%s.json", sample_names[*row]);
+    genome *g;
+    cr_assert_eq(genome_json_load(path, 7, 32, NULL, &g, NULL), HOX_OK);
+    plan p;
+    plan_weights weights;
+    float logits[2][IMAGES];
+    cr_assert_eq(plan_init(&p, g, NULL), HOX_OK);
+    cr_assert_eq(plan_weights_init(&weights, &p, g, NULL), HOX_OK);
+    float *images = malloc(IMAGES * SAMPLE_SIZE * sizeof *images);
+    random_images(3, IMAGES * SAMPLE_SIZE, images);
+    for (size_t i = 0; i < 2; i++) {
+        opened self;
+        open_runtime(&self, i == 0 ? REPLAYED : LAUNCHED);
+        hox_samples *samples = make_samples(&self, &p.view, images, IMAGES);
+        run(&self, &p, &weights, samples, IMAGES, logits[i]);
+        self.api->samples_destroy(samples);
+        close_runtime(&self);
+    }
+    cr_expect_arr_eq(logits[0], logits[1], sizeof logits[0]);
+    free(images);
+    plan_weights_deinit(&weights);
+    plan_deinit(&p);
+    genome_destroy(g);
+}
+
 // ---- genomes of our own ----
 
 enum { OWN_IMAGES = 4 };

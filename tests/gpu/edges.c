@@ -25,7 +25,7 @@ static const char *const kernel_names[] = {
 static cuda_convolution shape_of(const listing *l, uint32_t edge, uint32_t target) {
     const hox_plan *p = l->plan;
     const uint32_t source = p->edge_source[edge];
-    return (cuda_convolution){.count = l->images,
+    return (cuda_convolution){.most = l->images,
                               .source_channels = p->node_channels[source],
                               .source_height = p->node_height[source],
                               .source_width = p->node_width[source],
