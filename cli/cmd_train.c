@@ -169,6 +169,7 @@ static int train_opened(training *t, bool is_json) {
 static int open_and_train(training *t, const opening *o, bool is_json) {
     loading *l = t->loading;
     hox_error error = HOX_ERROR_INIT;
+    l->config.refinement.elite_refinement_enabled = 1; // whatever the run did
     if (session_open(&t->session, &l->config, &t->terminal->log, (memory_listener){0}, &error) !=
         HOX_OK)
         return loading_explain(l, &error, false);

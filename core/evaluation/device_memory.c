@@ -90,6 +90,19 @@ hox_status device_memory_set_budget(const device_memory *m, hox_error *error) {
     return ledger_set_budget(m->plugin->services.ledger, m->device.address, budget, error);
 }
 
+hox_status device_memory_verdict(const device_memory *m, hox_status status) {
+    const hox_runtime_api *api = m->plugin->plugin->runtime;
+    hox_memory memory = {.struct_size = sizeof memory};
+    if (status != HOX_DEVICE || !HOX_HAS(api, memory) || !api->memory) return status;
+    return api->memory(m->runtime, &memory, NULL) == HOX_OK ? status : HOX_DEVICE_LOST;
+}
+
+uint64_t device_memory_peak(const device_memory *m) {
+    hox_memory memory;
+    if (ask_runtime(m, &memory, NULL) == HOX_OK && memory.peak_bytes > 0) return memory.peak_bytes;
+    return ledger_peak(m->plugin->services.ledger, m->device.address);
+}
+
 bool device_memory_fits(const device_memory *m, uint64_t bytes) {
     hox_memory memory;
     return bytes <= ledger_left(m->plugin->services.ledger, m->device.address) &&

@@ -25,6 +25,14 @@ hox_status device_memory_read(const device_memory *m, vram_reading *reading,
 // cap. Errors: OUT_OF_HOST_MEMORY, those of read. [main]
 hox_status device_memory_set_budget(const device_memory *m, hox_error *error) HOX_MUST_CHECK;
 
+// What a call of the runtime came to: DEVICE becomes DEVICE_LOST where the runtime cannot even say
+// how much memory there is. [any]
+hox_status device_memory_verdict(const device_memory *m, hox_status status);
+
+// Most bytes that were held at once so far: by the runtime, where it tells, for what the driver
+// refused has been in the ledger for a moment. [any]
+uint64_t device_memory_peak(const device_memory *m);
+
 // Whether so many bytes could be had. False where the device is lost. [any]
 bool device_memory_fits(const device_memory *m, uint64_t bytes);
 

@@ -48,7 +48,7 @@ static hox_status open_runtime(evaluation *e, const evaluation_setup *setup, hox
         .listener = setup->listener};
     hox_device_info *device = &l.memory.device;
     uint32_t number;
-    HOX_TRY(device_choose(setup->runtime, config->device, &number, device, error));
+    HOX_TRY(device_choose(setup->runtime, config->device, setup->trains, &number, device, error));
     l.lane_count = (uint32_t)config->fitness_eval_parallel;
     if (l.lane_count == 0)
         l.lane_count = device->kind == HOX_DEVICE_CUDA ? CUDA_LANES : cpu_core_count();
@@ -547,7 +547,7 @@ static void tell_generation(evaluation *e, const vram_decision *d) {
     event.runners.hits -= e->before.hits;
     event.runners.prepares -= e->before.prepares;
     event.runners.evictions -= e->before.evictions;
-    event.peak_bytes = ledger_peak(l->memory.plugin->services.ledger, l->memory.device.address);
+    event.peak_bytes = device_memory_peak(&l->memory);
     e->before = now;
     lanes_tell(l, &event);
 }

@@ -36,6 +36,7 @@ typedef struct evaluation_result {
 typedef struct evaluation_setup {
     const evaluation_config *config;
     double decision_threshold;
+    bool trains; // "auto" takes a device on which the runtime does, where there is one
     const instance *runtime, *fitness;
     const log_sink *log;      // may be NULL
     memory_listener listener; // may be {0}

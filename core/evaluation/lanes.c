@@ -151,8 +151,8 @@ static hox_status run_group(const lane_pass *p, lane_worker *one, uint32_t job_c
 }
 
 // One task; a runner that failed is released.
-static hox_status run_one(const lane_pass *p, lane_worker *one, task *t, image_range range,
-                          uint64_t capacity, hox_error *error) {
+static hox_status run_once(const lane_pass *p, lane_worker *one, task *t, image_range range,
+                           uint64_t capacity, hox_error *error) {
     HOX_TRY(ready_job(p, one, 0, t, range, capacity, error));
     hox_status status =
         p->lanes->api->evaluate(p->lanes->runtime, one->cache.lane, one->calls, 1, error);
@@ -163,6 +163,20 @@ static hox_status run_one(const lane_pass *p, lane_worker *one, task *t, image_r
     if (status != HOX_OK) runner_cache_release(&one->cache, one->jobs[0].runner);
     runner_cache_unpin(&one->cache);
     return status;
+}
+
+// What a device fails at may pass, so it is tried twice. A device that does not even say how much
+// memory it has is lost: no genome is to blame.
+static hox_status run_one(const lane_pass *p, lane_worker *one, task *t, image_range range,
+                          uint64_t capacity, hox_error *error) {
+    hox_error why = HOX_ERROR_INIT;
+    hox_status status = run_once(p, one, t, range, capacity, &why);
+    if (status == HOX_DEVICE) {
+        why = (hox_error)HOX_ERROR_INIT;
+        status = run_once(p, one, t, range, capacity, &why);
+    }
+    status = device_memory_verdict(&p->lanes->memory, status);
+    return status == HOX_OK ? HOX_OK : hox_error_pass(error, status, &why);
 }
 
 // ---- failures ----

@@ -1,5 +1,10 @@
 #include "evaluation/residency.h"
 
+// Room may be made, and what a device fails at may pass.
+static bool is_worth_another(hox_status status) {
+    return lanes_is_memory(status) || status == HOX_DEVICE;
+}
+
 void residency_make_room(residency *r) {
     lanes_release_idle(r->lanes);
     device_memory_trim(&r->lanes->memory);
@@ -10,11 +15,12 @@ hox_status residency_create_samples(residency *r, const evaluation_split *split,
     const lanes *l = r->lanes;
     hox_error why = HOX_ERROR_INIT;
     hox_status status = split_create_samples(split, l->api, l->runtime, count, samples, &why);
-    if (lanes_is_memory(status)) {
+    if (is_worth_another(status)) {
         residency_make_room(r);
         why = (hox_error)HOX_ERROR_INIT;
         status = split_create_samples(split, l->api, l->runtime, count, samples, &why);
     }
+    status = device_memory_verdict(&r->lanes->memory, status);
     return status == HOX_OK ? HOX_OK : hox_error_pass(error, status, &why);
 }
 
@@ -23,11 +29,12 @@ hox_status residency_fill(residency *r, const evaluation_split *split, hox_sampl
     const hox_runtime_api *api = r->lanes->api;
     hox_error why = HOX_ERROR_INIT;
     hox_status status = split_fill(split, api, samples, first, count, &why);
-    if (lanes_is_memory(status)) {
+    if (is_worth_another(status)) {
         residency_make_room(r);
         why = (hox_error)HOX_ERROR_INIT;
         status = split_fill(split, api, samples, first, count, &why);
     }
+    status = device_memory_verdict(&r->lanes->memory, status);
     return status == HOX_OK ? HOX_OK : hox_error_pass(error, status, &why);
 }
 

@@ -8,6 +8,7 @@
 static const char *const free_settings[] = {"/name",
                                             "/stop",
                                             "/run",
+                                            "/evaluation/device", // what it came to is a fact
                                             "/evaluation/eval_batch_size",
                                             "/evaluation/eval_batch_size_min",
                                             "/evaluation/batch_size",
@@ -27,7 +28,7 @@ static const char *const free_settings[] = {"/name",
 // What of run.json must be equal.
 static const char *const fixed_facts[] = {"/hox",
                                           "/instruction_set",
-                                          "/device/address",
+                                          "/device/kind",
                                           "/device/instruction_set",
                                           "/dataset/fingerprint",
                                           "/dataset/splits",

@@ -3,6 +3,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "evaluation/device.h"
 #include "io/genome_json.h"
 #include "io/json_value.h"
 #include "io/safetensors.h"
@@ -232,14 +233,14 @@ json_t *run_json(const session *s, const run_result *result, hox_error *error) {
     experiment_config *config = s->config;
     const hox_device_info *device = evaluation_device(s->evaluation);
     json_t *json =
-        json_pack("{s:s, s:I, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s}, s:s, s:i, s:o, s:o}", "hox",
-                  HOX_VERSION_TEXT, "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime",
+        json_pack("{s:s, s:I, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s}, s:s, s:i, s:o, s:o}",
+                  "hox", HOX_VERSION_TEXT, "contract_draft", (json_int_t)HOX_ABI_DRAFT, "runtime",
                   plugin_json(&config->runtime), "dataset_plugin", plugin_json(&config->dataset),
-                  "fitness_plugin", plugin_json(&config->fitness), "device", "address",
-                  device->address, "name", device->name, "bus", device->bus, "instruction_set",
-                  device->instruction_set, "instruction_set", cpu_instruction_set(), "lanes",
-                  (int)evaluation_lane_count(s->evaluation), "dataset", splits_json(&s->splits),
-                  "result", result_json(result));
+                  "fitness_plugin", plugin_json(&config->fitness), "device", "kind",
+                  device_kind_name(device->kind), "address", device->address, "name", device->name,
+                  "bus", device->bus, "instruction_set", device->instruction_set, "instruction_set",
+                  cpu_instruction_set(), "lanes", (int)evaluation_lane_count(s->evaluation),
+                  "dataset", splits_json(&s->splits), "result", result_json(result));
     if (json) { // a seed may be too large for a JSON integer: as the configuration prints it
         json_t *resolved = experiment_config_print(config, error);
         json_object_set(json, "seed", json_object_get(resolved, "seed"));

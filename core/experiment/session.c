@@ -46,6 +46,7 @@ static hox_status open_parts(session *s, const log_sink *log, memory_listener li
         describe_part(s, part);
     const evaluation_setup setup = {.config = &c->evaluation,
                                     .decision_threshold = c->task.decision_threshold,
+                                    .trains = c->refinement.elite_refinement_enabled != 0,
                                     .runtime = &c->runtime,
                                     .fitness = &c->fitness,
                                     .log = log,

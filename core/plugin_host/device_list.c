@@ -12,8 +12,8 @@ typedef struct listener {
 
 // Lines become one; what was said before is not said again.
 static void keep_words(void *context, uint32_t level, const char *line) {
-    (void)level;
     const listener *l = context;
+    l->list->has_trouble |= level <= HOX_LOG_WARNING;
     const size_t name_length = strlen(l->name), used = strlen(l->list->said);
     if (strncmp(line, l->name, name_length) == 0 && strncmp(line + name_length, ": ", 2) == 0)
         line += name_length + 2;
@@ -52,6 +52,7 @@ hox_status device_list_read(const hox_plugin *runtime, device_list *list, hox_er
     instance own;
     list->count = 0;
     list->said[0] = 0;
+    list->has_trouble = false;
     hox_status status = instance_init(&own, runtime, "", &log, error);
     if (status == HOX_OK) status = read_devices(&own, list, error);
     instance_deinit(&own);

@@ -2,14 +2,16 @@
 #pragma once
 
 #include <hox/plugin.h>
+#include <stdbool.h>
 
-enum { DEVICE_LIST_MOST = 64, DEVICE_LIST_WORDS_SIZE = 256 };
+enum { DEVICE_LIST_MOST = 64, DEVICE_LIST_WORDS_SIZE = 1024 };
 
 // Plain data.
 typedef struct device_list {
     hox_device_info items[DEVICE_LIST_MOST]; // as the plugin numbers them
     uint32_t count;
     char said[DEVICE_LIST_WORDS_SIZE]; // one line: why others are not to be had; "" = nothing
+    bool has_trouble;                  // some of it is a warning
 } device_list;
 
 // Asks with services of its own, so that no run's log hears of it. Errors: what the plugin says,

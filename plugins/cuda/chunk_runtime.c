@@ -231,7 +231,8 @@ static hox_status capture(const hox_runner *runner, CUstream stream, CUgraph *gr
                        driver->cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
                        what, error));
     const hox_status status = launch_all(runner, runner->capacity.images, stream, error);
-    const CUresult ended = CUDA_GIVE_BACK(driver->cuStreamEndCapture(stream, graph));
+    CUresult ended = driver->cuStreamEndCapture(stream, graph);
+    if (cuda_is_worth_another(ended)) ended = driver->cuStreamEndCapture(stream, graph);
     return status == HOX_OK ? cuda_check(driver, ended, what, error) : status;
 }
 
@@ -379,9 +380,10 @@ hox_status chunk_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *const *j
     job->status = job_check(job, lane, &job->runner->capacity, &job->samples->set);
     if (job->status != HOX_OK) return HOX_OK;
     HOX_TRY(cuda_device_enter(&e->device, error));
-    const hox_status status = run_job(job, &e->lanes[lane], error);
+    hox_error why = HOX_ERROR_INIT;
+    hox_status status = run_job(job, &e->lanes[lane], &why);
     if (status != HOX_OK) {
-        cuda_lane_settle(&e->lanes[lane]);
+        status = hox_error_pass(error, cuda_lane_settle(&e->lanes[lane], status), &why);
         job->runner->has_weights = false;
     }
     cuda_device_leave(&e->device);

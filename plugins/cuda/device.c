@@ -18,7 +18,7 @@ typedef struct description {
 static hox_status describe(const cuda_driver *driver, int ordinal, description *d,
                            hox_error *error) {
     static const char what[] = "asking for a GPU's properties";
-    *d = (description){.ordinal = ordinal};
+    *d = (description){.ordinal = ordinal, .name = "NVIDIA GPU"};
     HOX_TRY(cuda_check(driver, driver->cuDeviceGet(&d->handle, ordinal), what, error));
     const struct {
         CUdevice_attribute attribute;
@@ -30,10 +30,9 @@ static hox_status describe(const cuda_driver *driver, int ordinal, description *
         HOX_TRY(cuda_check(
             driver, driver->cuDeviceGetAttribute(rows[i].value, rows[i].attribute, d->handle), what,
             error));
-    HOX_TRY(cuda_check(driver, driver->cuDeviceGetName(d->name, sizeof d->name, d->handle), what,
-                       error));
-    HOX_TRY(cuda_check(driver, driver->cuDeviceGetPCIBusId(d->bus, sizeof d->bus, d->handle), what,
-                       error));
+    // For people alone.
+    (void)driver->cuDeviceGetName(d->name, sizeof d->name, d->handle);
+    (void)driver->cuDeviceGetPCIBusId(d->bus, sizeof d->bus, d->handle);
     return cuda_check(driver, driver->cuDeviceTotalMem(&d->total_bytes, d->handle), what, error);
 }
 
@@ -41,28 +40,40 @@ static bool is_supported(const description *d) {
     return 10 * d->major + d->minor >= LEAST_CAPABILITY;
 }
 
-static void say_unsupported(const hox_host *host, const description *d) {
-    char line[160];
-    snprintf(line, sizeof line,
-             "cuda:%d: GPU not supported: %s is of compute capability %d.%d, 7.5 is the least",
-             d->ordinal, d->name, d->major, d->minor);
-    host->log(host, HOX_LOG_INFO, line);
+static void say(const hox_host *host, int ordinal, const char *what) {
+    char line[HOX_ERROR_MESSAGE_SIZE + 20];
+    snprintf(line, sizeof line, "cuda:%d: %s", ordinal, what);
+    host->log(host, HOX_LOG_WARNING, line);
 }
 
-// The supported device of this number, counted from 0. host: hears of the others; may be NULL.
-// Returns how many there were up to it: at most device + 1.
+static void say_unsupported(const hox_host *host, const description *d) {
+    char what[160];
+    snprintf(what, sizeof what,
+             "GPU not supported: %s is of compute capability %d.%d, 7.5 is the least", d->name,
+             d->major, d->minor);
+    say(host, d->ordinal, what);
+}
+
+// Whether this one can be used. host: hears why it cannot; may be NULL.
+static bool look_at(const cuda_driver *driver, const hox_host *host, int ordinal, description *d) {
+    hox_error why = HOX_ERROR_INIT;
+    if (describe(driver, ordinal, d, &why) != HOX_OK) {
+        if (host) say(host, ordinal, why.message);
+        return false;
+    }
+    if (!is_supported(d) && host) say_unsupported(host, d);
+    return is_supported(d);
+}
+
+// The usable device of this number, counted from 0. host: hears of the others; may be NULL. seen:
+// how many there were up to it, at most device + 1.
 static hox_status find(const cuda_driver *driver, const hox_host *host, uint32_t device,
                        description *d, uint32_t *seen, hox_error *error) {
     int count = 0;
     *seen = 0;
     HOX_TRY(cuda_check(driver, driver->cuDeviceGetCount(&count), "counting GPUs", error));
-    for (int i = 0; i < count && *seen <= device; i++) {
-        HOX_TRY(describe(driver, i, d, error));
-        if (is_supported(d))
-            ++*seen;
-        else if (host)
-            say_unsupported(host, d);
-    }
+    for (int i = 0; i < count && *seen <= device; i++)
+        *seen += look_at(driver, host, i, d);
     return HOX_OK;
 }
 
@@ -74,9 +85,8 @@ hox_status cuda_device_count(const hox_host *host, uint32_t *count, hox_error *e
     *count = 0;
     hox_status status = cuda_driver_open(&driver, &why);
     if (status == HOX_OK) status = find(&driver, host, UINT32_MAX - 1, &last, count, &why);
-    if (status == HOX_OK) return HOX_OK;
-    *count = 0;
-    host->log(host, HOX_LOG_INFO, why.message);
+    if (status != HOX_OK) // a machine without GPUs is nothing to warn of
+        host->log(host, status == HOX_NOT_FOUND ? HOX_LOG_INFO : HOX_LOG_WARNING, why.message);
     return HOX_OK;
 }
 
@@ -133,5 +143,6 @@ hox_status cuda_device_enter(const cuda_device *d, hox_error *error) {
 
 void cuda_device_leave(const cuda_device *d) {
     CUcontext left;
-    CUDA_GIVE_BACK(d->driver.cuCtxPopCurrent(&left));
+    if (d->driver.cuCtxPopCurrent(&left) == CUDA_SUCCESS) return;
+    (void)d->driver.cuCtxPopCurrent(&left); // whatever it said: the thread is not ours
 }

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <string.h>
 
 // ---- opening ----
 
@@ -33,7 +34,7 @@ static hox_status check_version(const cuda_driver *driver, hox_error *error) {
     HOX_TRY(
         cuda_check(driver, driver->cuDriverGetVersion(&version), "asking for its version", error));
     if (version / MAJOR >= CUDA_VERSION / MAJOR) return HOX_OK;
-    return hox_error_set(error, HOX_NOT_FOUND,
+    return hox_error_set(error, HOX_UNSUPPORTED,
                          "the NVIDIA driver is too old: it knows CUDA %d.%d, this build of hox "
                          "needs %d.0",
                          version / MAJOR, version % MAJOR / MINOR, CUDA_VERSION / MAJOR);
@@ -49,12 +50,23 @@ static hox_status initialise(const cuda_driver *driver, hox_error *error) {
     return cuda_check(driver, result, "starting the NVIDIA driver", error);
 }
 
+// One that is there and cannot be opened is worth its linker's words.
+static hox_status no_driver(hox_error *error) {
+    const char *why = dlerror();
+    if (!why || strstr(why, "No such file"))
+        return hox_error_set(error, HOX_NOT_FOUND, "no NVIDIA driver");
+    return hox_error_set(error, HOX_UNSUPPORTED, "no NVIDIA driver: %.200s", why);
+}
+
 hox_status cuda_driver_open(cuda_driver *driver, hox_error *error) {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); // never closed
-    if (!library) return hox_error_set(error, HOX_NOT_FOUND, "no NVIDIA driver");
+    if (!library) return no_driver(error);
     const char *missing = find_entries(library, driver);
+    if (missing && strcmp(missing, "cuInit") == 0)
+        return hox_error_set(error, HOX_UNSUPPORTED,
+                             "no NVIDIA driver: libcuda.so.1 is another library");
     if (missing)
-        return hox_error_set(error, HOX_NOT_FOUND,
+        return hox_error_set(error, HOX_UNSUPPORTED,
                              "the NVIDIA driver is too old: it has no function %s", missing);
     HOX_TRY(initialise(driver, error));
     return check_version(driver, error);
@@ -74,11 +86,16 @@ static const struct {
     {701, 701, HOX_UNSUPPORTED},
     {801, 801, HOX_UNSUPPORTED},
     // Every later call gives these too, until the process ends.
+    {4, 4, HOX_DEVICE_LOST},     // the driver is shutting down
+    {214, 214, HOX_DEVICE_LOST}, // uncorrectable error of its memory
+    {220, 220, HOX_DEVICE_LOST}, // or of its link
     {226, 226, HOX_DEVICE_LOST},
     {700, 700, HOX_DEVICE_LOST},
     {702, 702, HOX_DEVICE_LOST},
+    {709, 710, HOX_DEVICE_LOST}, // the context is gone; an assertion
     {714, 719, HOX_DEVICE_LOST},
     {721, 721, HOX_DEVICE_LOST},
+    {810, 810, HOX_DEVICE_LOST}, // the server of a shared device ended it
     {911, 911, HOX_DEVICE_LOST},
 };
 
@@ -87,6 +104,10 @@ static hox_status class_of(CUresult result) {
         if ((int)result >= classes[i].first && (int)result <= classes[i].last)
             return classes[i].status;
     return HOX_DEVICE;
+}
+
+bool cuda_is_worth_another(CUresult result) {
+    return result != CUDA_SUCCESS && class_of(result) != HOX_DEVICE_LOST;
 }
 
 hox_status cuda_check(const cuda_driver *driver, CUresult result, const char *what,

@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 #include <hox/status.h>
+#include <stdbool.h>
 
 // The entry points in use. cuda.h gives each its type and the version its name stands for.
 #define CUDA_DRIVER_MAP(X)                                                                         \
@@ -47,14 +48,21 @@ typedef struct cuda_driver {
 #undef X
 } cuda_driver;
 
-// Opens libcuda.so.1, which then stays in the process, and initialises it. Errors: NOT_FOUND, in
-// words for people: no driver, a driver too old for the kernels, no device. [any]
+// Opens libcuda.so.1, which then stays in the process, and initialises it. Errors, in words for
+// people: NOT_FOUND: there is no driver, or no GPU for it; UNSUPPORTED: it is too old for the
+// kernels; those of cuda_check. [any]
 hox_status cuda_driver_open(cuda_driver *driver, hox_error *error) HOX_MUST_CHECK;
 
 // What a call came to: OUT_OF_DEVICE_MEMORY, DEVICE_LOST (only a new process helps), UNSUPPORTED,
-// else DEVICE; the driver's number is in the error. what: was being done. [any]
+// else DEVICE, which may pass; the driver's number is in the error. what: was being done. [any]
 hox_status cuda_check(const cuda_driver *driver, CUresult result, const char *what,
                       hox_error *error) HOX_MUST_CHECK;
 
-// A call that gives something back: one that fails is made once more, for nothing else can be done.
-#define CUDA_GIVE_BACK(call) ((call) == CUDA_SUCCESS ? CUDA_SUCCESS : (call))
+// Whether a call that gives something back may be made once more, for nothing else can be done: it
+// failed, and not for good, in which case it may have done its work all the same. [any]
+bool cuda_is_worth_another(CUresult result);
+
+#define CUDA_GIVE_BACK(call)                                                                       \
+    do {                                                                                           \
+        if (cuda_is_worth_another(call)) (void)(call);                                             \
+    } while (0)

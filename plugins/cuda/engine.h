@@ -1,5 +1,5 @@
-// engine.h - what a CUDA runtime works with: a device, its pool, the kernels, a stream for each
-// lane, and samples on the device.
+// engine.h - what a CUDA runtime works with: a device, its pool, the kernels, and a stream for each
+// lane.
 #pragma once
 
 #include "cuda/lane.h"
@@ -26,7 +26,7 @@ void cuda_engine_deinit(cuda_engine *e); // {0} too
 hox_status cuda_engine_memory(cuda_engine *e, hox_memory *memory, hox_error *error);
 uint64_t cuda_engine_trim(cuda_engine *e, uint64_t bytes);
 
-// So many floats' address, for a kernel's argument.
+// An address of the device, as kernels' arguments have it.
 static inline float *cuda_floats(CUdeviceptr address) {
     return (float *)(uintptr_t)address;
 }

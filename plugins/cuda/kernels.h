@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 enum {
-    CUDA_IMAGES = 32,  // side by side
-    CUDA_THREADS = 128 // in a block of every kernel
+    CUDA_IMAGES = 32,     // side by side
+    CUDA_THREADS = 128,   // in a block of every kernel
+    CUDA_LAYOUT_TILE = 32 // images, and pixels, that a block of threads lays out
 };
 
 // How a convolution kernel goes along a row of taps.

@@ -32,7 +32,7 @@ hox_status cuda_lane_init(cuda_lane *l, const hox_host *host, const cuda_device 
 
 void cuda_lane_deinit(cuda_lane *l) {
     if (l->stream) {
-        cuda_lane_settle(l);
+        (void)cuda_lane_settle(l, HOX_OK);
         CUDA_GIVE_BACK(l->device->driver.cuStreamDestroy(l->stream));
     }
     if (l->staging && l->is_pinned) {
@@ -53,9 +53,12 @@ hox_status cuda_lane_wait(cuda_lane *l, hox_error *error) {
     return HOX_OK;
 }
 
-void cuda_lane_settle(cuda_lane *l) {
-    CUDA_GIVE_BACK(l->device->driver.cuStreamSynchronize(l->stream));
+hox_status cuda_lane_settle(cuda_lane *l, hox_status status) {
+    CUresult result = l->device->driver.cuStreamSynchronize(l->stream);
+    if (cuda_is_worth_another(result)) // it may have told of the failure
+        result = l->device->driver.cuStreamSynchronize(l->stream);
     l->staging_used = 0;
+    return result == CUDA_SUCCESS ? status : HOX_DEVICE_LOST;
 }
 
 // ---- copies ----

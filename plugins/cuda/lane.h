@@ -33,5 +33,6 @@ hox_status cuda_lane_download(cuda_lane *l, void *values, CUdeviceptr from, size
                               hox_error *error) HOX_MUST_CHECK;
 // Waits for all work. Errors: those of cuda_check, of work before it too. [lane]
 hox_status cuda_lane_wait(cuda_lane *l, hox_error *error) HOX_MUST_CHECK;
-// After a failure: when it returns no work is under way, as far as the driver can be had to. [lane]
-void cuda_lane_settle(cuda_lane *l);
+// After a failure: when it returns no work is under way, as far as the driver can be had to.
+// Returns status, or DEVICE_LOST where the device does not answer any more. [lane]
+hox_status cuda_lane_settle(cuda_lane *l, hox_status status);

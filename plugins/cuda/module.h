@@ -12,6 +12,8 @@ typedef enum cuda_kernel {
         CUDA_KERNEL_COUNT
 } cuda_kernel;
 
+const char *cuda_kernel_name(cuda_kernel kernel); // [any]
+
 typedef struct cuda_module {
     const cuda_driver *driver;
     CUmodule module;
@@ -20,7 +22,7 @@ typedef struct cuda_module {
 
 // The context is current in all of these.
 
-// Errors: UNSUPPORTED where the kernels hold nothing for this device, those of cuda_check; deinit
+// Errors: DEVICE also where the kernels hold nothing for this device, those of cuda_check; deinit
 // all the same. [main]
 hox_status cuda_module_init(cuda_module *m, const cuda_driver *driver,
                             hox_error *error) HOX_MUST_CHECK;

@@ -123,7 +123,9 @@ static hox_status take(cuda_pool *p, uint64_t bytes, cuda_block **block, hox_err
 }
 
 hox_status cuda_pool_take(cuda_pool *p, uint64_t bytes, cuda_block **block, hox_error *error) {
-    const uint64_t size = size_plus(bytes, GRANULE - 1) / GRANULE * GRANULE;
+    const uint64_t size = bytes > UINT64_MAX - GRANULE // which no ledger grants
+                              ? UINT64_MAX
+                              : (bytes + GRANULE - 1) / GRANULE * GRANULE;
     pthread_mutex_lock(&p->mutex);
     const hox_status status = take(p, size > 0 ? size : GRANULE, block, error);
     if (status == HOX_OK) {

@@ -47,47 +47,61 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
 
 static hox_status write_part(const hox_samples *s, const cuda_block *buffer, uint64_t first,
                              uint32_t count, const float *images, hox_error *error) {
-    enum { TILE = 32 };
     cuda_engine *e = s->engine;
     const cuda_layout layout = {.images = cuda_floats(buffer->address),
                                 .map = cuda_floats(s->block->address),
                                 .first = first,
                                 .count = count,
                                 .pixels = s->pixels};
-    const uint64_t tiles = ((uint64_t)s->pixels + TILE - 1) / TILE;
+    const uint64_t tiles = ((uint64_t)s->pixels + CUDA_LAYOUT_TILE - 1) / CUDA_LAYOUT_TILE;
     HOX_TRY(cuda_lane_upload(&e->lanes[0], buffer->address, images,
                              count * s->pixels * sizeof *images, error));
     return cuda_launch(&e->module, e->lanes[0].stream, CUDA_KERNEL_lay_out_images,
-                       tiles * ((count + TILE - 1) / TILE), &layout, error);
+                       tiles * ((count + CUDA_LAYOUT_TILE - 1) / CUDA_LAYOUT_TILE), &layout, error);
+}
+
+// Room on the device for at most *at_once images as the host has them: as many as there is memory
+// for.
+static hox_status take_buffer(const hox_samples *s, uint64_t *at_once, cuda_block **buffer,
+                              hox_error *error) {
+    for (;; *at_once /= 2) {
+        hox_error why = HOX_ERROR_INIT;
+        const hox_status status =
+            cuda_pool_take(&s->engine->pool, *at_once * s->pixels * sizeof(float), buffer, &why);
+        if (status == HOX_OK) return HOX_OK;
+        if (status != HOX_OUT_OF_DEVICE_MEMORY || *at_once == 1)
+            return hox_error_pass(error, status, &why);
+    }
 }
 
 // In parts that fill the lane's staging memory.
 static hox_status write_parts(const hox_samples *s, uint64_t first, uint64_t count,
                               const float *images, hox_error *error) {
-    cuda_engine *e = s->engine;
+    cuda_lane *lane = &s->engine->lanes[0];
     const uint64_t image_bytes = (uint64_t)s->pixels * sizeof *images;
-    const uint64_t at_once =
+    uint64_t at_once =
         smaller(count, image_bytes < CUDA_STAGING_BYTES ? CUDA_STAGING_BYTES / image_bytes : 1);
     cuda_block *buffer;
-    HOX_TRY(cuda_pool_take(&e->pool, at_once * image_bytes, &buffer, error));
+    HOX_TRY(take_buffer(s, &at_once, &buffer, error));
+    hox_error why = HOX_ERROR_INIT;
     hox_status status = HOX_OK;
     while (count > 0 && status == HOX_OK) {
         const uint32_t part = (uint32_t)smaller(count, at_once);
-        status = write_part(s, buffer, first, part, images, error);
+        status = write_part(s, buffer, first, part, images, &why);
         first += part;
         count -= part;
         images += part * (size_t)s->pixels;
     }
-    if (status == HOX_OK) status = cuda_lane_wait(&e->lanes[0], error);
-    if (status != HOX_OK) cuda_lane_settle(&e->lanes[0]);
-    cuda_pool_give(&e->pool, buffer);
+    if (status == HOX_OK) status = cuda_lane_wait(lane, &why);
+    if (status != HOX_OK) status = hox_error_pass(error, cuda_lane_settle(lane, status), &why);
+    cuda_pool_give(&s->engine->pool, buffer);
     return status;
 }
 
 hox_status cuda_samples_write(hox_samples *s, uint64_t first, uint64_t count, const float *images,
                               hox_error *error) {
     HOX_TRY(job_check_range(&s->set, first, count, error));
-    if (count == 0) return HOX_OK;
+    if (count == 0 || s->pixels == 0) return HOX_OK;
     HOX_TRY(cuda_device_enter(&s->engine->device, error));
     const hox_status status = write_parts(s, first, count, images, error);
     cuda_device_leave(&s->engine->device);

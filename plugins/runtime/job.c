@@ -54,7 +54,7 @@ hox_status job_check(const hox_job *job, uint32_t lane, const job_capacity *c,
     if (c->lane != lane)
         return hox_error_set(job->error, HOX_INVALID_ARGUMENT, "a runner of lane %u on lane %u",
                              c->lane, lane);
-    if (job->count > c->images || !hold(images, job->first, job->count))
+    if (job->count < 1 || job->count > c->images || !hold(images, job->first, job->count))
         return hox_error_set(job->error, HOX_INVALID_ARGUMENT,
                              "%llu images from %llu: capacity is %u, and there are %llu",
                              (unsigned long long)job->count, (unsigned long long)job->first,

@@ -71,7 +71,9 @@ struct hox_runner {
 static hox_status eager_device_info(const hox_host *host, uint32_t device, hox_device_info *info,
                                     hox_error *error) {
     (void)host;
-    return cpu_describe_device(device, "", SCORE, info, error);
+    HOX_TRY(cpu_describe_device(device, "", SCORE, info, error));
+    info->flags = HOX_RUNTIME_TRAINS;
+    return HOX_OK;
 }
 
 static hox_status eager_open(const hox_host *host, uint32_t device, uint32_t lane_count,

@@ -18,6 +18,13 @@ static hox_status fused_open(const hox_host *host, uint32_t device, uint32_t lan
                           error);
 }
 
+static hox_status fused_device_info(const hox_host *host, uint32_t device, hox_device_info *info,
+                                    hox_error *error) {
+    HOX_TRY(cpu_block_device_info(host, device, info, error));
+    info->flags = HOX_RUNTIME_TRAINS;
+    return HOX_OK;
+}
+
 static void fused_caps(const hox_runtime *runtime, hox_runtime_caps *caps) {
     (void)runtime;
     limits_caps(caps);
@@ -93,7 +100,7 @@ static hox_status fused_evaluate(hox_runtime *runtime, uint32_t lane, hox_job *c
 static const hox_runtime_api api = {
     .struct_size = sizeof api,
     .device_count = cpu_device_count,
-    .device_info = cpu_block_device_info,
+    .device_info = fused_device_info,
     .open = fused_open,
     .close = cpu_block_close,
     .caps = fused_caps,

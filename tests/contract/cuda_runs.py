@@ -90,6 +90,18 @@ def no_driver():
     check(device["address"] == "cpu", f"auto without a GPU: {device}")
 
 
+def takes_another():
+    """auto, where the GPU does not train or does not answer: the CPU, with a line."""
+    cases = [("trains", ["refinement.elite_refinement_enabled=true"], {}, "runtime eager does not train on cuda:0: it runs on cpu"),
+             ("broken", [], {"HOX_FAKE_CUDA_FAIL_CALL": "1", "HOX_FAKE_CUDA_FAIL_CODE": "999"},
+              "runtime eager: starting the NVIDIA driver: CUDA error 999"),
+             ("unsupported", [], {"HOX_FAKE_CUDA_MAJOR": "6"}, "runtime eager: cuda:0: GPU not supported")]
+    for name, sets, environment, expected in cases:
+        out, result = run(name, "evaluation.device=auto", *sets, **environment)
+        device = json.loads((out / "run.json").read_text(encoding="utf-8"))["device"]
+        check(device["address"] == "cpu" and expected in result.stderr, f"{name}: {device}: {result.stderr[:300]}")
+
+
 def beside_the_cpu():
     cpu, _ = run("cpu", "evaluation.device=cpu")
     gpu, result = run("gpu", "evaluation.device=auto")
@@ -129,6 +141,8 @@ def go_on(gpu):
     out, _ = run("stopped", "evaluation.device=cuda", "stop.max_generations=2")
     check(hox("resume", str(out), "--set", "stop.max_generations=5").returncode == 0, "resume")
     equal(out, gpu, "stopped and resumed")
+    said = hox("resume", str(out), "--set", "stop.max_generations=5", "--set", "evaluation.device=cuda:1", HOX_FAKE_CUDA_DEVICES="2")
+    check(said.returncode == 0, f"resumed on another GPU of its kind: {said.returncode} {said.stderr}")
     said = hox("resume", str(out), "--set", "stop.max_generations=6", "--set", "evaluation.device=cpu")
     check(said.returncode == 3, f"resumed on another device: {said.returncode} {said.stderr}")
 
@@ -137,7 +151,7 @@ def lose_the_device(gpu):
     """At any time: exit 5, one line, nobody blamed, and the rest of the run elsewhere to the same end."""
     lost = 0
     for call in (40, 400, 900, 1500, 2500, 4000):
-        for code in ("700", "719"):
+        for code in ("700", "719", "999"):
             name = f"lost_{call}_{code}"
             out = FOLDER / name
             said = hox("run", str(EXPERIMENT), "--out", str(out), "--set=evaluation.device=cuda",
@@ -157,7 +171,7 @@ def lose_the_device(gpu):
             again = hox("resume", str(out))
             check(again.returncode == 0, f"{name}: {again.stderr[-300:]}")
             equal(out, gpu, name)
-    check(lost >= 6, f"only {lost} losses")
+    check(lost >= 9, f"only {lost} losses")
 
 
 def links():
@@ -173,6 +187,7 @@ links()
 no_driver()
 if DRIVER:
     devices()
+    takes_another()
     GPU = beside_the_cpu()
     same_bits(GPU)
     go_on(GPU)

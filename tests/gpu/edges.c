@@ -15,12 +15,6 @@ typedef struct listing {
     uint32_t images;
 } listing;
 
-static const char *const kernel_names[] = {
-#define X(name, ...) #name,
-    CUDA_CONVOLUTION_MAP(X) CUDA_PLAIN_KERNEL_MAP(X)
-#undef X
-};
-
 // As the runtime lays it out, but for addresses.
 static cuda_convolution shape_of(const listing *l, uint32_t edge, uint32_t target) {
     const hox_plan *p = l->plan;
@@ -45,7 +39,7 @@ static void print_edge(const listing *l, uint32_t edge, uint32_t target) {
     const cuda_convolution c = shape_of(l, edge, target);
     const cuda_kernel chosen = cuda_convolution_choose(&c);
     printf("%s,%s,%" PRIu64 ",%u,%u,%u,%u,%u,%u,%u,%u,%u,%u,%u,%u,%u\n", l->name,
-           kernel_names[chosen], cuda_convolution_blocks(chosen, &c), c.source_channels,
+           cuda_kernel_name(chosen), cuda_convolution_blocks(chosen, &c), c.source_channels,
            c.source_height, c.source_width, c.target_channels, c.target_height, c.target_width,
            c.kernel_h, c.kernel_w, c.stride_h, c.stride_w, c.padding_h, c.padding_w, c.is_first);
 }

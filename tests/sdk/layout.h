@@ -173,7 +173,7 @@
     M(struct_size, 0, 4)                                                                           \
     M(kind, 4, 4)                                                                                  \
     M(score, 8, 4)                                                                                 \
-    M(reserved, 12, 4)                                                                             \
+    M(flags, 12, 4)                                                                                \
     M(total_bytes, 16, 8)                                                                          \
     M(name, 24, 64)                                                                                \
     M(address, 88, 32)                                                                             \

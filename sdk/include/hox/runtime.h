@@ -32,8 +32,8 @@ typedef struct hox_runner hox_runner;   // a structure made ready on one lane; h
 typedef struct hox_device_info {
     uint32_t struct_size;
     uint32_t kind;
-    uint32_t score; // device "auto" takes the highest
-    uint32_t reserved;
+    uint32_t score;           // device "auto" takes the highest
+    uint32_t flags;           // HOX_RUNTIME_TRAINS where a runtime opened here will have it
     uint64_t total_bytes;     // memory, 0 = unknown
     char name[64];            // for people
     char address[32];         // the name the ledger knows it by: "cpu", "cuda:0"

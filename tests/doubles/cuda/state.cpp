@@ -49,7 +49,9 @@ void lose_devices(CUresult why) {
 // ---- calls ----
 
 static bool is_for_good(CUresult code) {
-    static const int codes[] = {226, 700, 702, 714, 715, 716, 717, 718, 719, 721, 911};
+    static const int codes[] = {
+        226, 700, 702, 714, 715, 716,
+        717, 718, 719, 721, 911, 999}; // unknown: of a GPU that has fallen off the bus, say
     return std::find(std::begin(codes), std::end(codes), int(code)) != std::end(codes);
 }
 

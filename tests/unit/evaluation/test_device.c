@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const hox_device_info devices[] = {
-    {.kind = HOX_DEVICE_CPU, .score = 1, .address = "cpu"},
+    {.kind = HOX_DEVICE_CPU, .score = 1, .flags = HOX_RUNTIME_TRAINS, .address = "cpu"},
     {.kind = HOX_DEVICE_CUDA, .score = 10, .address = "cuda:0"},
     {.kind = HOX_DEVICE_CUDA, .score = 12, .address = "cuda:1"},
     {.kind = HOX_DEVICE_CUDA, .score = 12, .address = "cuda:2"},
@@ -30,6 +30,8 @@ static hox_status describe(const hox_host *host, uint32_t device, hox_device_inf
     return HOX_OK;
 }
 
+static bool trains; // is asked for
+
 static hox_status choose(const char *wanted, uint32_t *device, hox_error *error) {
     static const hox_runtime_api api = {
         .struct_size = sizeof api, .device_count = count_devices, .device_info = describe};
@@ -37,7 +39,7 @@ static hox_status choose(const char *wanted, uint32_t *device, hox_error *error)
     const instance runtime = {.plugin = &plugin};
     hox_device_info info = {0};
     *device = 99;
-    const hox_status status = device_choose(&runtime, wanted, device, &info, error);
+    const hox_status status = device_choose(&runtime, wanted, trains, device, &info, error);
     if (status == HOX_OK) cr_expect_str_eq(info.address, devices[*device].address);
     return status;
 }
@@ -80,4 +82,15 @@ Test(device, that_is_missing_is_an_error_that_says_why) {
     cr_expect_str_eq(error.message, "/evaluation/device: runtime double has no device \"cuda\" "
                                     "here: no NVIDIA driver; it has: cpu");
     cr_expect_eq(choose("cpu", &device, &error), HOX_OK);
+}
+
+Test(device, that_trains_goes_first_where_that_is_asked_for) {
+    hox_error error = HOX_ERROR_INIT;
+    uint32_t device;
+    device_total = sizeof devices / sizeof *devices;
+    trains = true;
+    cr_expect_eq(choose("auto", &device, &error), HOX_OK);
+    cr_expect_eq(device, 0);
+    cr_expect_eq(choose("cuda", &device, &error), HOX_OK);
+    cr_expect_eq(device, 2, "none of that kind trains");
 }

@@ -62,7 +62,7 @@ Test(resumption, names_each_fact_that_changed) {
     } facts[] = {
         {NULL, "hox", false},
         {NULL, "instruction_set", false},
-        {"device", "address", false},
+        {"device", "kind", false},
         {"device", "instruction_set", false},
         {"dataset", "fingerprint", false},
         {"dataset", "splits", false},
@@ -70,6 +70,7 @@ Test(resumption, names_each_fact_that_changed) {
         {"fitness_plugin", "xxh128", false},
         {"runtime", "xxh128", false},
         {"device", "name", true}, // another machine of the same kind
+        {"device", "address", true},
         {"runtime", "file", true},
         {NULL, "lanes", true},
         {NULL, "result", true},
@@ -97,6 +98,7 @@ Test(resumption, names_each_fact_that_changed) {
 static const char *const free_settings[] = {"name",
                                             "stop/",
                                             "run/",
+                                            "evaluation/device", // what it came to is a fact
                                             "evaluation/eval_batch_size",
                                             "evaluation/eval_batch_size_min",
                                             "evaluation/batch_size",

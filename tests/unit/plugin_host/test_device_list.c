@@ -82,7 +82,7 @@ Test(device_list, keeps_what_is_said_on_one_line) {
 }
 
 Test(device_list, keeps_no_more_words_than_fit) {
-    char many[500];
+    char many[2 * DEVICE_LIST_WORDS_SIZE];
     memset(many, 'a', sizeof many - 1);
     many[sizeof many - 1] = 0;
     script.words[0] = many;
