@@ -97,10 +97,12 @@ hox_status device_memory_verdict(const device_memory *m, hox_status status) {
     return api->memory(m->runtime, &memory, NULL) == HOX_OK ? status : HOX_DEVICE_LOST;
 }
 
-uint64_t device_memory_peak(const device_memory *m) {
+hox_status device_memory_peak(const device_memory *m, uint64_t *bytes, hox_error *error) {
     hox_memory memory;
-    if (ask_runtime(m, &memory, NULL) == HOX_OK && memory.peak_bytes > 0) return memory.peak_bytes;
-    return ledger_peak(m->plugin->services.ledger, m->device.address);
+    HOX_TRY(ask_runtime(m, &memory, error));
+    *bytes = memory.peak_bytes > 0 ? memory.peak_bytes
+                                   : ledger_peak(m->plugin->services.ledger, m->device.address);
+    return HOX_OK;
 }
 
 bool device_memory_fits(const device_memory *m, uint64_t bytes) {

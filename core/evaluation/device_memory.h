@@ -30,8 +30,9 @@ hox_status device_memory_set_budget(const device_memory *m, hox_error *error) HO
 hox_status device_memory_verdict(const device_memory *m, hox_status status);
 
 // Most bytes that were held at once so far: by the runtime, where it tells, for what the driver
-// refused has been in the ledger for a moment. [any]
-uint64_t device_memory_peak(const device_memory *m);
+// refused has been in the ledger for a moment. Errors: DEVICE_LOST. [any]
+hox_status device_memory_peak(const device_memory *m, uint64_t *bytes,
+                              hox_error *error) HOX_MUST_CHECK;
 
 // Whether so many bytes could be had. False where the device is lost. [any]
 bool device_memory_fits(const device_memory *m, uint64_t bytes);

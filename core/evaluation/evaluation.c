@@ -535,7 +535,7 @@ hox_status evaluation_refine(evaluation *e, const refinement_order *order, evalu
 
 // ---- between generations ----
 
-static void tell_generation(evaluation *e, const vram_decision *d) {
+static void tell_generation(evaluation *e, const vram_decision *d, uint64_t peak) {
     const lanes *l = &e->lanes;
     memory_event event = {.why = MEMORY_GENERATION,
                           .reading = d->reading,
@@ -547,7 +547,7 @@ static void tell_generation(evaluation *e, const vram_decision *d) {
     event.runners.hits -= e->before.hits;
     event.runners.prepares -= e->before.prepares;
     event.runners.evictions -= e->before.evictions;
-    event.peak_bytes = device_memory_peak(&l->memory);
+    event.peak_bytes = peak;
     e->before = now;
     lanes_tell(l, &event);
 }
@@ -557,7 +557,9 @@ hox_status evaluation_end_generation(evaluation *e, const evaluation_result *res
     lanes *l = &e->lanes;
     const int64_t interval = e->config.cuda_empty_cache_interval;
     vram_reading reading;
+    uint64_t peak;
     HOX_TRY(device_memory_read(&l->memory, &reading, error));
+    HOX_TRY(device_memory_peak(&l->memory, &peak, error));
     HOX_TRY(mark_living(e, results, count, error));
     for (uint32_t i = 0; i < l->count; i++) {
         runner_cache_release_dead(&l->items[i].cache);
@@ -568,7 +570,7 @@ hox_status evaluation_end_generation(evaluation *e, const evaluation_result *res
     if (interval > 0 && ++e->generation_count % (uint64_t)interval == 0)
         device_memory_trim(&l->memory);
     tell_decision(l, &d);
-    tell_generation(e, &d);
+    tell_generation(e, &d, peak);
     l->largest = 0;
     e->is_asked = false;
     return HOX_OK;
