@@ -133,7 +133,6 @@ static chunk_edge make_edge(const hox_runner *runner, const hox_plan *plan, uint
                   .source = cuda_floats(runner->nodes[source].map),
                   .weights = cuda_floats(runner->weights) + plan->edge_weight_offset[i],
                   .target = cuda_floats(runner->nodes[target].map),
-                  .most = runner->capacity.images,
                   .source_channels = plan->node_channels[source],
                   .source_height = plan->node_height[source],
                   .source_width = plan->node_width[source],

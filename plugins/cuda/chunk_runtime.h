@@ -9,7 +9,7 @@
 
 typedef struct chunk_edge {
     cuda_kernel kernel;
-    cuda_convolution shape;
+    cuda_convolution shape; // but for `most`, which each launch sets
 } chunk_edge;
 
 typedef struct chunk_node {

@@ -102,7 +102,7 @@ __device__ void stride_along(const cuda_convolution &c, pixels p, const float4 *
     }
 }
 
-// A few taps at a time, each over a window one pixel further on; p: of the newest pixel.
+// A few taps at a time, each over a window one pixel further on.
 template <int CHANNELS, int PIXELS, bool IS_INSIDE>
 __device__ void slide_along(uint32_t kernel_w, pixels p, const float4 *taps,
                             float sums[CHANNELS][PIXELS]) {

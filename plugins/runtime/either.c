@@ -1,7 +1,7 @@
 #include "runtime/either.h"
 
 static const hox_runtime_api *half_of(const void *made) {
-    return made ? *(const hox_runtime_api *const *)made : NULL;
+    return *(const hox_runtime_api *const *)made;
 }
 
 // The half that has the device, which becomes that half's own number.
@@ -11,8 +11,8 @@ static const hox_runtime_api *half_with(uint32_t *device) {
     return &runtime_on_cuda;
 }
 
-static hox_status lacks(const char *what, hox_error *error) {
-    return hox_error_set(error, HOX_UNSUPPORTED, "%s is not supported on this device", what);
+static hox_status lacks_training(hox_error *error) {
+    return hox_error_set(error, HOX_UNSUPPORTED, "training is not supported on this device");
 }
 
 // ---- devices ----
@@ -108,14 +108,14 @@ static hox_status either_train_forward(hox_runner *runner, const hox_weights *we
                                        const hox_samples *samples, const uint64_t *indices,
                                        uint64_t count, float *logits, hox_error *error) {
     const hox_runtime_api *half = half_of(runner);
-    if (!half->train_forward) return lacks("training", error);
+    if (!half->train_forward) return lacks_training(error);
     return half->train_forward(runner, weights, samples, indices, count, logits, error);
 }
 
 static hox_status either_train_backward(hox_runner *runner, const float *dlogits, float *gradient,
                                         hox_error *error) {
     const hox_runtime_api *half = half_of(runner);
-    if (!half->train_backward) return lacks("training", error);
+    if (!half->train_backward) return lacks_training(error);
     return half->train_backward(runner, dlogits, gradient, error);
 }
 

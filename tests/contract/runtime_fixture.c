@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct criterion_test_params index_params(size_t count) {
     enum { MOST_ROWS = 128 };
@@ -18,6 +19,14 @@ struct criterion_test_params index_params(size_t count) {
 void say_skipped(const opened *self, const char *why) {
     fprintf(stderr, "skipped: %s %s: %s\n", self->name,
             self->instruction_set ? self->instruction_set : "", why);
+}
+
+size_t gpu_row(const char *file) {
+    size_t row = 0;
+    while (row < RUNTIMES && (runtimes[row].device != 1 || strcmp(runtimes[row].file, file) != 0))
+        row++;
+    cr_assert_lt(row, RUNTIMES, "no row for %s on a GPU", file);
+    return row;
 }
 
 // Whoever asks for the driver after this gets the fake one.

@@ -43,6 +43,7 @@ bool open_any(opened *self, size_t row);
 // Skips the test then.
 void open_runtime(opened *self, size_t row);
 void close_runtime(opened *self);
+size_t gpu_row(const char *file); // of that plugin on the first GPU
 // Of the fake driver: 0, 1, 2; see fibres.h.
 void choose_thread_order(int order);
 void say_skipped(const opened *self, const char *why);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAPH = RUNTIMES - 2, EAGER = RUNTIMES - 1, IMAGES = 9, CAPACITY = 5 };
+enum { IMAGES = 9, CAPACITY = 5 };
 enum { NOT_SUPPORTED = 801, INVALIDATED = 901 };
 
 // A sanitizer makes the fake driver slow.
@@ -25,8 +25,8 @@ typedef struct bench {
     hox_samples *samples;
 } bench;
 
-static void set_up(bench *b, size_t row, uint64_t seed) {
-    open_runtime(&b->self, row);
+static void set_up(bench *b, const char *runtime, uint64_t seed) {
+    open_runtime(&b->self, gpu_row(runtime));
     random_plan_make(&b->made, seed);
     const hox_plan *plan = &b->made.plan;
     b->images = malloc(IMAGES * image_size(plan) * sizeof *b->images);
@@ -69,7 +69,7 @@ static void evaluate(const bench *b, hox_runner *runner, float logits[IMAGES]) {
 
 static void launch_by_eager(uint64_t seed, float logits[IMAGES]) {
     bench b;
-    set_up(&b, EAGER, seed);
+    set_up(&b, "runtime_eager", seed);
     hox_runner *runner = make_runner(&b.self, &b.made.plan, HOX_PURPOSE_INFER, CAPACITY);
     evaluate(&b, runner, logits);
     b.self.api->release(runner);
@@ -80,7 +80,7 @@ static void launch_by_eager(uint64_t seed, float logits[IMAGES]) {
 Test(cuda_graph, replays_with_the_weights_there_are) {
     float first[IMAGES], other[IMAGES], again[IMAGES], launched[IMAGES];
     bench b;
-    set_up(&b, GRAPH, 3);
+    set_up(&b, "runtime_graph", 3);
     hox_runner *runner = make_runner(&b.self, &b.made.plan, HOX_PURPOSE_INFER, CAPACITY);
     cr_expect_eq(fake_cuda_count().graphs, 1);
     evaluate(&b, runner, first);
@@ -102,7 +102,7 @@ Test(cuda_graph, replays_with_the_weights_there_are) {
 
 Test(cuda_graph, recordings_leave_nothing) {
     bench b;
-    set_up(&b, GRAPH, 4);
+    set_up(&b, "runtime_graph", 4);
     fake_cuda_counts before = {0};
     for (int i = 0; i < RECORDINGS; i++) {
         b.self.api->release(make_runner(&b.self, &b.made.plan, HOX_PURPOSE_INFER, CAPACITY));
@@ -147,7 +147,7 @@ Test(cuda_graph, what_cannot_be_recorded_is_launched) {
         float launched[IMAGES];
         launch_by_eager(seed, launched);
         bench b;
-        set_up(&b, GRAPH, seed);
+        set_up(&b, "runtime_graph", seed);
         b.self.api->trim(b.self.runtime, UINT64_MAX);
         const uint64_t before = fake_cuda_count().calls;
         b.self.api->release(make_runner(&b.self, &b.made.plan, HOX_PURPOSE_INFER, CAPACITY));

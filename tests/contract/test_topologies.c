@@ -139,15 +139,20 @@ static void need_samples(void) {
     cr_skip_test("no samples");
 }
 
+static genome *load_sample(const char *name) {
+    char path[4096];
+    hox_error error = HOX_ERROR_INIT;
+    genome *g;
+    need_samples();
+    snprintf(path, sizeof path, HOX_SHARED_DIR "/genomes/%s.json", name);
+    cr_assert_eq(genome_json_load(path, 7, 32, NULL, &g, &error), HOX_OK, "%s", error.message);
+    return g;
+}
+
 EACH_ROW(topologies, evolved_elsewhere_agree, RUNTIMES *TOPOLOGIES) {
     const size_t runtime = *row / TOPOLOGIES;
     const char *name = sample_names[*row % TOPOLOGIES];
-    need_samples();
-    char path[4096];
-    snprintf(path, sizeof path, HOX_SHARED_DIR "/genomes/%s.json", name);
-    hox_error error = HOX_ERROR_INIT;
-    genome *g;
-    cr_assert_eq(genome_json_load(path, 7, 32, NULL, &g, &error), HOX_OK, "%s", error.message);
+    genome *g = load_sample(name);
     float *images = sample_images();
     opened self;
     const uint64_t count = runtime == 0 ? SAMPLE_IMAGES : FEW_IMAGES;
@@ -160,17 +165,14 @@ EACH_ROW(topologies, evolved_elsewhere_agree, RUNTIMES *TOPOLOGIES) {
 
 // Threads of a GPU run in no order: one that reads what another has not written yet tells.
 EACH_ROW(topologies, no_order_of_threads_tells, TOPOLOGIES) {
-    enum { GPU = RUNTIMES - 1, IMAGES = 35, ORDERS = 3 };
-    need_samples();
-    char path[4096];
-    snprintf(path, sizeof path, HOX_SHARED_DIR "/genomes/%s.json", sample_names[*row]);
-    genome *g;
-    cr_assert_eq(genome_json_load(path, 7, 32, NULL, &g, NULL), HOX_OK);
+    enum { IMAGES = 35, ORDERS = 3 };
+    const size_t gpu = gpu_row("runtime_eager");
+    genome *g = load_sample(sample_names[*row]);
     opened self;
     plan p;
     plan_weights weights;
     float logits[ORDERS][IMAGES];
-    open_runtime(&self, GPU);
+    open_runtime(&self, gpu);
     cr_assert_eq(plan_init(&p, g, NULL), HOX_OK);
     cr_assert_eq(plan_weights_init(&weights, &p, g, NULL), HOX_OK);
     float *images = malloc(IMAGES * SAMPLE_SIZE * sizeof *images);
@@ -182,7 +184,7 @@ EACH_ROW(topologies, no_order_of_threads_tells, TOPOLOGIES) {
         self.api->samples_destroy(samples);
         cr_expect_arr_eq(logits[order], logits[0], sizeof logits[0], "order %d", order);
     }
-    check_logits(&p, &weights, images, FEW_IMAGES, logits[0], runtimes[GPU].tolerance,
+    check_logits(&p, &weights, images, FEW_IMAGES, logits[0], runtimes[gpu].tolerance,
                  sample_names[*row]);
     free(images);
     plan_weights_deinit(&weights);
@@ -193,12 +195,8 @@ EACH_ROW(topologies, no_order_of_threads_tells, TOPOLOGIES) {
 
 // The same kernels, recorded and replayed, the last chunk shorter.
 EACH_ROW(topologies, a_replay_gives_the_bits_of_launches, TOPOLOGIES) {
-    enum { REPLAYED = RUNTIMES - 2, LAUNCHED = RUNTIMES - 1, IMAGES = 37 };
-    need_samples();
-    char path[4096];
-    snprintf(path, sizeof path, HOX_SHARED_DIR "/genomes/%s.json", sample_names[*row]);
-    genome *g;
-    cr_assert_eq(genome_json_load(path, 7, 32, NULL, &g, NULL), HOX_OK);
+    enum { IMAGES = 37 };
+    genome *g = load_sample(sample_names[*row]);
     plan p;
     plan_weights weights;
     float logits[2][IMAGES];
@@ -208,7 +206,7 @@ EACH_ROW(topologies, a_replay_gives_the_bits_of_launches, TOPOLOGIES) {
     random_images(3, IMAGES * SAMPLE_SIZE, images);
     for (size_t i = 0; i < 2; i++) {
         opened self;
-        open_runtime(&self, i == 0 ? REPLAYED : LAUNCHED);
+        open_runtime(&self, gpu_row(i == 0 ? "runtime_graph" : "runtime_eager"));
         hox_samples *samples = make_samples(&self, &p.view, images, IMAGES);
         run(&self, &p, &weights, samples, IMAGES, logits[i]);
         self.api->samples_destroy(samples);
