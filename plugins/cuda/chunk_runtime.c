@@ -56,7 +56,8 @@ uint64_t chunk_trim(hox_runtime *runtime, uint64_t bytes) {
 hox_status chunk_samples_create(hox_runtime *runtime, uint64_t count, uint32_t channels,
                                 uint32_t height, uint32_t width, hox_samples **samples,
                                 hox_error *error) {
-    return cuda_samples_create(&runtime->engine, count, channels, height, width, samples, error);
+    return cuda_samples_create(&runtime->engine, CUDA_IMAGES, count, channels, height, width,
+                               samples, error);
 }
 
 // ---- sizes ----

@@ -59,20 +59,21 @@ __device__ void load_weights(const float4 *taps, uint32_t tap, float weights[CHA
     }
 }
 
-// The pixels of a row of the source from a column on. Beyond the row there are zeros, unless it is
-// known that no value that counts meets them (IS_INSIDE).
-struct pixels {
+// The pixels of a row of the source from a column on, of one of so many images side by side. Beyond
+// the row there are zeros, unless it is known that no value that counts meets them (IS_INSIDE).
+template <int IMAGES> struct pixels {
     const float *at; // of column x, whether or not there is one
     int32_t x;
     uint32_t width;
 };
 
-template <bool IS_INSIDE> __device__ float load_pixel(const pixels &p, int32_t i) {
-    return IS_INSIDE || (uint32_t)(p.x + i) < p.width ? p.at[i * CUDA_IMAGES] : 0.0F;
+template <bool IS_INSIDE, int IMAGES>
+__device__ float load_pixel(const pixels<IMAGES> &p, int32_t i) {
+    return IS_INSIDE || (uint32_t)(p.x + i) < p.width ? p.at[i * IMAGES] : 0.0F;
 }
 
-__device__ void advance(pixels &p, int32_t count) {
-    p.at += count * CUDA_IMAGES;
+template <int IMAGES> __device__ void advance(pixels<IMAGES> &p, int32_t count) {
+    p.at += count * IMAGES;
     p.x += count;
 }
 
@@ -89,13 +90,13 @@ __device__ void add_products(const float4 *taps, uint32_t tap, const float windo
 }
 
 // Tap after tap, each over all its pixels.
-template <int CHANNELS, int PIXELS>
-__device__ void stride_along(const cuda_convolution &c, pixels p, const float4 *taps,
-                             float sums[CHANNELS][PIXELS]) {
+template <int CHANNELS, int PIXELS, int IMAGES>
+__device__ void stride_along(uint32_t kernel_w, uint32_t stride_w, pixels<IMAGES> p,
+                             const float4 *taps, float sums[CHANNELS][PIXELS]) {
     float window[PIXELS];
-    for (uint32_t tap = 0; tap < c.kernel_w; tap++) {
+    for (uint32_t tap = 0; tap < kernel_w; tap++) {
         UNROLL for (int i = 0; i < PIXELS; i++) {
-            window[i] = load_pixel<false>(p, i * (int32_t)c.stride_w);
+            window[i] = load_pixel<false>(p, i * (int32_t)stride_w);
         }
         add_products<CHANNELS, PIXELS>(taps, tap, window, sums);
         advance(p, 1);
@@ -103,8 +104,8 @@ __device__ void stride_along(const cuda_convolution &c, pixels p, const float4 *
 }
 
 // A few taps at a time, each over a window one pixel further on.
-template <int CHANNELS, int PIXELS, bool IS_INSIDE>
-__device__ void slide_along(uint32_t kernel_w, pixels p, const float4 *taps,
+template <int CHANNELS, int PIXELS, bool IS_INSIDE, int IMAGES>
+__device__ void slide_along(uint32_t kernel_w, pixels<IMAGES> p, const float4 *taps,
                             float sums[CHANNELS][PIXELS]) {
     constexpr int STEPS = PIXELS == 1 ? 8 : 4;
     float window[PIXELS - 1 + STEPS];
@@ -113,7 +114,7 @@ __device__ void slide_along(uint32_t kernel_w, pixels p, const float4 *taps,
     }
     advance(p, PIXELS - 1);
     uint32_t tap = 0;
-    for (; tap + STEPS <= kernel_w; tap += STEPS) {
+    ROLLED for (; tap + STEPS <= kernel_w; tap += STEPS) {
         UNROLL for (int step = 0; step < STEPS; step++) {
             window[PIXELS - 1 + step] = load_pixel<IS_INSIDE>(p, step);
         }
@@ -149,7 +150,12 @@ __device__ reach find_reach(const cuda_convolution &c, const tile &t, int32_t le
     return r;
 }
 
-// Bias, what is there already, and the activation where it is a bend at 0.
+// The activation where it is a bend at 0.
+__device__ float bend(float value, float slope) {
+    return value < 0 ? (slope == 0 ? 0 : slope * value) : value;
+}
+
+// Bias, what is there already, and the bend.
 template <int CHANNELS, int PIXELS>
 __device__ void finish_tile(const cuda_convolution &c, const tile &t,
                             const float sums[CHANNELS][PIXELS]) {
@@ -166,8 +172,7 @@ __device__ void finish_tile(const cuda_convolution &c, const tile &t,
             const uint64_t place = channel * plane + (uint64_t)t.y * c.target_width + t.x + i;
             float value = sums[k][i] + bias[channel];
             if (!c.is_first) value += target[place * CUDA_IMAGES];
-            if (value < 0) value = c.slope == 0 ? 0 : c.slope * value;
-            target[place * CUDA_IMAGES] = value;
+            target[place * CUDA_IMAGES] = bend(value, c.slope);
         }
     }
 }
@@ -205,11 +210,11 @@ __device__ void convolve(const cuda_convolution &c, float4 *taps) {
             const int32_t y = top + (int32_t)kernel_y;
             if (t.is_there && (uint32_t)y < c.source_height) {
                 const uint64_t row = channel * plane + (uint64_t)y * c.source_width;
-                const pixels p = {source + ((int64_t)row + left) * CUDA_IMAGES, left,
-                                  c.source_width};
+                const pixels<CUDA_IMAGES> p = {source + ((int64_t)row + left) * CUDA_IMAGES, left,
+                                               c.source_width};
                 const float4 *row_taps = taps + i * kernel_w * VECTORS;
                 if constexpr (KIND == CUDA_STRIDED)
-                    stride_along<CHANNELS, PIXELS>(c, p, row_taps, sums);
+                    stride_along<CHANNELS, PIXELS>(kernel_w, c.stride_w, p, row_taps, sums);
                 else if (r.is_inside && !(r.is_running && (uint32_t)y + 1 == c.source_height &&
                                           channel + 1 == c.source_channels))
                     slide_along<CHANNELS, PIXELS, true>(kernel_w, p, row_taps, sums);

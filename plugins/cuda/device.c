@@ -136,6 +136,15 @@ void cuda_device_close(cuda_device *d) {
     *d = (cuda_device){0};
 }
 
+hox_status cuda_device_attribute(const cuda_device *d, CUdevice_attribute attribute,
+                                 uint32_t *value, hox_error *error) {
+    int answer = 0;
+    HOX_TRY(cuda_check(&d->driver, d->driver.cuDeviceGetAttribute(&answer, attribute, d->handle),
+                       "asking for a GPU's properties", error));
+    *value = (uint32_t)answer;
+    return HOX_OK;
+}
+
 hox_status cuda_device_enter(const cuda_device *d, hox_error *error) {
     return cuda_check(&d->driver, d->driver.cuCtxPushCurrent(d->context),
                       "making the GPU's context current", error);

@@ -22,6 +22,10 @@ hox_status cuda_device_info(const hox_host *host, uint32_t device, hox_device_in
 hox_status cuda_device_open(cuda_device *d, uint32_t device, hox_error *error) HOX_MUST_CHECK;
 void cuda_device_close(cuda_device *d); // {0} too
 
+// What the driver says of one of its numbers. Errors: those of cuda_check. [any]
+hox_status cuda_device_attribute(const cuda_device *d, CUdevice_attribute attribute,
+                                 uint32_t *value, hox_error *error) HOX_MUST_CHECK;
+
 // Makes the context the thread's current one; leave restores the one before. [any]
 hox_status cuda_device_enter(const cuda_device *d, hox_error *error) HOX_MUST_CHECK;
 void cuda_device_leave(const cuda_device *d);

@@ -40,6 +40,7 @@
     X(cuModuleLoadData)                                                                            \
     X(cuModuleUnload)                                                                              \
     X(cuModuleGetFunction)                                                                         \
+    X(cuFuncSetAttribute)                                                                          \
     X(cuLaunchKernel)
 
 typedef struct cuda_driver {

@@ -41,7 +41,17 @@ enum {
 #define CUDA_PLAIN_KERNEL_MAP(X)                                                                   \
     X(lay_out_images, cuda_layout)                                                                 \
     X(activate, cuda_activation)                                                                   \
-    X(read_out, cuda_readout)
+    X(read_out, cuda_readout)                                                                      \
+    X(run_genomes, cuda_genomes)
+
+// How run_genomes computes an edge: name, target channels and pixels of a row that a thread computes
+// at a time.
+#define CUDA_STEP_MAP(X)                                                                           \
+    X(CUDA_STEP_3X8, 3, 8)                                                                         \
+    X(CUDA_STEP_3X4, 3, 4)                                                                         \
+    X(CUDA_STEP_3X1, 3, 1)                                                                         \
+    X(CUDA_STEP_8X4, 8, 4)                                                                         \
+    X(CUDA_STEP_8X1, 8, 1)
 // clang-format on
 
 // The images that a run of kernels is over, in device memory: a recorded run finds others there
@@ -60,7 +70,9 @@ typedef struct cuda_layout {
     float *map;
     uint64_t first;
     uint32_t count;
-    uint32_t pixels; // of an image, all channels
+    uint32_t pixels;       // of an image, all channels
+    uint32_t side_by_side; // images of the map: CUDA_IMAGES, or CUDA_TILE for run_genomes
+    uint32_t reserved;
 } cuda_layout;
 
 // One edge, added to its target: a cross-correlation with bias and zero padding (plan.h). The sum
@@ -97,3 +109,77 @@ typedef struct cuda_readout {
     uint32_t value_count; // of the output's map for one image
     uint32_t kind;        // HOX_READOUT_*
 } cuda_readout;
+
+// ---- whole genomes ----
+//
+// run_genomes takes CUDA_TILE images through all genomes of a call; a block of threads takes one
+// such tile after another, and follows the same list of steps for each. A map of a tile is
+// [channel][row][column][CUDA_TILE images], of so many columns that rows begin on other banks of
+// the shared memory: the 8 neighbouring rows that a warp works on are then read at once.
+
+enum {
+    CUDA_TILE = 4,
+    CUDA_TILE_THREADS = 256, // in a block; two blocks a processor are there at once
+    CUDA_TILE_BLOCKS = 2,
+    // Floats that may be read behind a map, for values of a thread that do not count: 7 pixels.
+    CUDA_TILE_SLACK = 32
+};
+
+// Steps beside those of CUDA_STEP_MAP.
+enum {
+#define X(name, ...) name,
+    CUDA_STEP_MAP(X)
+#undef X
+        CUDA_STEP_ACTIVATE, // a curved activation of the target, in place
+    CUDA_STEP_READ_OUT      // the source becomes the job's logits; its rows are not padded
+};
+
+// Where a map lies.
+enum {
+    CUDA_IN_SHARED,  // memory of the block of threads
+    CUDA_IN_SCRATCH, // the block's part of the scratch
+    CUDA_IN_SAMPLES  // the tile's images
+};
+
+typedef struct cuda_map {
+    uint64_t place; // floats from the beginning of its kind of memory
+    uint32_t space; // CUDA_IN_*
+    uint32_t channels, height, width;
+    uint32_t row, plane; // floats
+} cuda_map;
+
+// An edge is computed as cuda_convolution says. Its weights are [group of target channels]
+// [input channel][kernel row][kernel column][the group's channels, up to a multiple of 4], then
+// bias [Cout], and begin at a multiple of 4 floats.
+typedef struct cuda_step {
+    uint32_t kind;     // CUDA_STEP_*
+    uint32_t waits;    // until all threads of the block have done all before
+    uint32_t function; // HOX_ACTIVATION_* or HOX_READOUT_*, for those two kinds
+    uint32_t job;      // in the order of logits, to read out
+    cuda_map source, target;
+    uint64_t weights;    // floats from cuda_genomes.weights
+    uint64_t bias;       // from there
+    uint64_t stage;      // where in shared memory the block copies them first,
+    uint32_t stage_size; // floats; 0 = they are read where they lie
+    uint32_t reserved;
+    uint32_t kernel_h, kernel_w;
+    uint32_t stride_h, stride_w;
+    uint32_t padding_h, padding_w;
+    uint32_t is_first;
+    float slope;
+} cuda_step;
+
+typedef struct cuda_genomes {
+    const cuda_step *steps;
+    const float *weights;
+    const float *samples; // of tiles
+    float *scratch;       // scratch_floats for each block of threads
+    float *logits;        // [job][count]
+    uint64_t scratch_floats;
+    uint64_t first, count; // images
+    uint64_t first_tile;
+    uint32_t tile_count; // that hold these
+    uint32_t step_count;
+    uint32_t pixels; // of an image, all channels
+    uint32_t reserved;
+} cuda_genomes;

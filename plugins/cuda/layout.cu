@@ -20,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(CUDA_THREADS) lay_out_images(cuda_l
         const uint32_t image = first_image + column, pixel = first_pixel + i;
         if (image >= l.count || pixel >= l.pixels) continue;
         const uint64_t place = l.first + image;
-        l.map[(place / CUDA_IMAGES * l.pixels + pixel) * CUDA_IMAGES + place % CUDA_IMAGES] =
-            values[column][i];
+        l.map[(place / l.side_by_side * l.pixels + pixel) * l.side_by_side +
+              place % l.side_by_side] = values[column][i];
     }
 }

@@ -12,16 +12,28 @@ __device__ float value_of(uint32_t order) {
 
 // The lower middle of the sorted values, bit by bit: the largest number that no more values than
 // its rank are smaller than.
-__device__ float lower_median(const float *values, uint32_t count) {
+template <int IMAGES> __device__ float lower_median(const float *values, uint32_t count) {
     const uint32_t rank = (count - 1) / 2;
     uint32_t found = 0;
     for (uint32_t bit = 0x80000000U; bit != 0; bit >>= 1) {
         uint32_t smaller = 0;
         for (uint32_t i = 0; i < count; i++)
-            smaller += order_of(values[(uint64_t)i * CUDA_IMAGES]) < (found | bit);
+            smaller += order_of(values[(uint64_t)i * IMAGES]) < (found | bit);
         if (smaller <= rank) found |= bit;
     }
     return value_of(found);
+}
+
+// values: of one of so many images side by side.
+template <int IMAGES>
+__device__ float logit_of(uint32_t kind, const float *values, uint32_t count) {
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += values[(uint64_t)i * IMAGES];
+    double logit = sum;
+    if (kind != HOX_READOUT_SUM) logit = sum / count;
+    if (kind == HOX_READOUT_MEAN_MINUS_MEDIAN) logit -= lower_median<IMAGES>(values, count);
+    return (float)logit;
 }
 
 extern "C" __global__ void __launch_bounds__(CUDA_THREADS) read_out(cuda_readout r) {
@@ -29,11 +41,5 @@ extern "C" __global__ void __launch_bounds__(CUDA_THREADS) read_out(cuda_readout
     if (image >= r.chunk->count) return;
     const float *values =
         r.map + (uint64_t)(image / CUDA_IMAGES) * r.value_count * CUDA_IMAGES + image % CUDA_IMAGES;
-    double sum = 0;
-    for (uint32_t i = 0; i < r.value_count; i++)
-        sum += values[(uint64_t)i * CUDA_IMAGES];
-    double logit = sum;
-    if (r.kind != HOX_READOUT_SUM) logit = sum / r.value_count;
-    if (r.kind == HOX_READOUT_MEAN_MINUS_MEDIAN) logit -= lower_median(values, r.value_count);
-    r.logits[image] = (float)logit;
+    r.logits[image] = logit_of<CUDA_IMAGES>(r.kind, values, r.value_count);
 }

@@ -5,8 +5,16 @@
 
 // ---- life ----
 
-hox_status cuda_samples_create(cuda_engine *e, uint64_t count, uint32_t channels, uint32_t height,
-                               uint32_t width, hox_samples **samples, hox_error *error) {
+// Whole blocks of images, and what may be read behind them.
+static size_t samples_bytes(const hox_samples *s) {
+    const size_t values = size_times(cuda_round_up(s->set.count), s->pixels);
+    return size_times(size_plus(values, s->side_by_side == CUDA_TILE ? CUDA_TILE_SLACK : 0),
+                      sizeof(float));
+}
+
+hox_status cuda_samples_create(cuda_engine *e, uint32_t side_by_side, uint64_t count,
+                               uint32_t channels, uint32_t height, uint32_t width,
+                               hox_samples **samples, hox_error *error) {
     *samples = NULL;
     void *block;
     const size_t pixels = size_times(channels, size_times(height, width));
@@ -19,11 +27,11 @@ hox_status cuda_samples_create(cuda_engine *e, uint64_t count, uint32_t channels
     *s = (hox_samples){.half = &runtime_on_cuda,
                        .engine = e,
                        .set = {count, channels, height, width},
-                       .pixels = (uint32_t)pixels};
+                       .pixels = (uint32_t)pixels,
+                       .side_by_side = side_by_side};
     hox_status status = cuda_device_enter(&e->device, error);
     if (status == HOX_OK) {
-        const size_t bytes = size_times(cuda_round_up(count), size_times(pixels, sizeof(float)));
-        status = cuda_pool_take(&e->pool, bytes, &s->block, error);
+        status = cuda_pool_take(&e->pool, samples_bytes(s), &s->block, error);
         cuda_device_leave(&e->device);
     }
     if (status == HOX_OK)
@@ -52,7 +60,8 @@ static hox_status write_part(const hox_samples *s, const cuda_block *buffer, uin
                                 .map = cuda_floats(s->block->address),
                                 .first = first,
                                 .count = count,
-                                .pixels = s->pixels};
+                                .pixels = s->pixels,
+                                .side_by_side = s->side_by_side};
     const uint64_t tiles = ((uint64_t)s->pixels + CUDA_LAYOUT_TILE - 1) / CUDA_LAYOUT_TILE;
     HOX_TRY(cuda_lane_upload(&e->lanes[0], buffer->address, images,
                              count * s->pixels * sizeof *images, error));

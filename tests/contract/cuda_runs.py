@@ -137,6 +137,21 @@ def same_bits(gpu):
         equal(out, gpu, "order " + order)
 
 
+def fused_is_no_other(gpu):
+    """The bits of eager on the same device, with any batch, lanes, group and shared memory."""
+    ways = {"fused": [],
+            "fused_batch": ["evaluation.eval_batch_size=37", "evaluation.fitness_eval_parallel=1"],
+            "fused_lanes": ["evaluation.fitness_eval_parallel=3", "evaluation.eval_batch_size=20", "evaluation.eval_batch_size_min=1"],
+            "fused_streamed": ["evaluation.cache_val_on_gpu=false", "evaluation.eval_batch_size=50", "runtime.pin_memory=false"]}
+    for name, sets in ways.items():
+        out, result = run(name, "evaluation.device=cuda", "evaluation.forward_runtime=fused", *sets)
+        check("device cuda:0 (Fake GPU 0), runtime fused" in result.stderr, f"{name}: not on the GPU: {result.stderr[:200]}")
+        equal(out, gpu, name)
+    out, _ = run("fused_spilled", "evaluation.device=cuda", "evaluation.forward_runtime=fused", HOX_FAKE_CUDA_SHARED="8192",
+                 HOX_FAKE_CUDA_ORDER="2")
+    equal(out, gpu, "fused with little shared memory")
+
+
 def go_on(gpu):
     out, _ = run("stopped", "evaluation.device=cuda", "stop.max_generations=2")
     check(hox("resume", str(out), "--set", "stop.max_generations=5").returncode == 0, "resume")
@@ -190,6 +205,7 @@ if DRIVER:
     takes_another()
     GPU = beside_the_cpu()
     same_bits(GPU)
+    fused_is_no_other(GPU)
     go_on(GPU)
     lose_the_device(GPU)
 if failures:

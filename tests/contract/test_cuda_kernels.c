@@ -395,19 +395,23 @@ Test(cuda_kernels, read_out_sums_means_and_medians) {
 
 // ---- layout ----
 
-static void check_layout(uint32_t pixels, uint32_t count, uint32_t first) {
+static void check_layout(uint32_t side_by_side, uint32_t pixels, uint32_t count, uint32_t first) {
     float *images = make_floats((size_t)pixels * count);
     for (size_t i = 0; i < (size_t)pixels * count; i++)
         images[i] = (float)i;
-    const size_t floats = map_floats(first + count, pixels);
+    const size_t floats = (size_t)round_up(first + count, side_by_side) * pixels * side_by_side;
     float *map = make_floats(floats);
-    const cuda_layout l = {
-        .images = images, .map = map, .first = first, .count = count, .pixels = pixels};
+    const cuda_layout l = {.images = images,
+                           .map = map,
+                           .first = first,
+                           .count = count,
+                           .pixels = pixels,
+                           .side_by_side = side_by_side};
     run_kernel("lay_out_images", &l, sizeof l, round_up(pixels, 32) * round_up(count, 32));
     size_t wrong = 0;
     for (size_t i = 0; i < floats; i++) {
-        const size_t image = i / CUDA_IMAGES / pixels * CUDA_IMAGES + i % CUDA_IMAGES;
-        const size_t pixel = i / CUDA_IMAGES % pixels;
+        const size_t image = i / side_by_side / pixels * side_by_side + i % side_by_side;
+        const size_t pixel = i / side_by_side % pixels;
         const bool is_ours = image >= first && image < (size_t)first + count;
         wrong += is_ours ? map[i] != (float)((image - first) * pixels + pixel) : !isnan(map[i]);
     }
@@ -423,6 +427,7 @@ Test(cuda_kernels, lay_out_images_at_their_places_only) {
     for (int order = 0; order < ORDER_COUNT; order++)
         for (size_t i = 0; i < 7 * 6 * 5; i++) {
             fibres_set_order((fibre_order)order);
-            check_layout(sizes[i % 7], counts[i / 7 % 6], places[i / 42]);
+            check_layout(CUDA_IMAGES, sizes[i % 7], counts[i / 7 % 6], places[i / 42]);
+            check_layout(CUDA_TILE, sizes[i % 7], counts[i / 7 % 6], places[i / 42]);
         }
 }

@@ -14,8 +14,8 @@ static const struct {
     {"runtime_eager", NULL, 0, 1e-4},       {"runtime_graph", "avx512", 0, 1e-4},
     {"runtime_graph", "avx2", 0, 1e-4},     {"runtime_graph", "portable", 0, 1e-4},
     {"runtime_fused", "avx512", 0, 1e-4},   {"runtime_fused", "avx2", 0, 1e-4},
-    {"runtime_fused", "portable", 0, 1e-4}, {"runtime_graph", NULL, 1, 1e-4},
-    {"runtime_eager", NULL, 1, 1e-4},
+    {"runtime_fused", "portable", 0, 1e-4}, {"runtime_fused", NULL, 1, 1e-4},
+    {"runtime_graph", NULL, 1, 1e-4},       {"runtime_eager", NULL, 1, 1e-4},
 };
 enum { RUNTIMES = sizeof runtimes / sizeof *runtimes };
 

@@ -144,6 +144,10 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
         *value = int(setting("MAJOR", 9));
     else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
         *value = int(setting("MINOR", 0));
+    else if (attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+        *value = int(most_shared_bytes());
+    else if (attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
+        *value = int(most_shared_bytes()) + 1024;
     else if (values.count(attribute))
         *value = values.at(attribute);
     else

@@ -14,6 +14,8 @@
 //   HOX_FAKE_CUDA_MEMORY          bytes of each device, 1 GiB
 //   HOX_FAKE_CUDA_DRIVER_VERSION  as cuDriverGetVersion says it, CUDA_VERSION of the build
 //   HOX_FAKE_CUDA_MAJOR, _MINOR   compute capability, 9.0
+//   HOX_FAKE_CUDA_SHARED          bytes of shared memory that a block can be allowed, 232448; a
+//                                 processor has 1 KiB more
 //   HOX_FAKE_CUDA_ORDER           in which threads run: 0, 1, 2 (fibres.h)
 //   HOX_FAKE_CUDA_FAIL_CALL, _FAIL_CODE   fake_cuda_fail_call
 // and CUDA_VISIBLE_DEVICES, a list of numbers, read by cuInit.

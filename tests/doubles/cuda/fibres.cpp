@@ -52,6 +52,8 @@ std::vector<Fibre *> &idle = *new std::vector<Fibre *>;
 Block &block = *new Block();
 fibre_order order;
 uint64_t divergences;
+char *shared_at_launch; // just as large as asked for
+size_t shared_at_launch_bytes;
 
 void live();
 
@@ -137,11 +139,22 @@ void live() {
 void run_block() {
     if (__start_fibres_shared)
         memset(__start_fibres_shared, 0xFF, __stop_fibres_shared - __start_fibres_shared);
+    if (shared_at_launch) memset(shared_at_launch, 0xFF, shared_at_launch_bytes);
     block.started = block.ended = 0;
     jump(next_fibre());
 }
 
 } // namespace
+
+void fibres_set_shared_at_launch(size_t bytes) {
+    free(shared_at_launch);
+    shared_at_launch = bytes ? static_cast<char *>(malloc(bytes)) : nullptr;
+    shared_at_launch_bytes = bytes;
+}
+
+void *fibres_shared_at_launch() {
+    return shared_at_launch;
+}
 
 void fibres_set_order(fibre_order wanted) {
     order = wanted;

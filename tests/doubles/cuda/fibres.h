@@ -2,6 +2,7 @@
 // at a barrier or ends, then the next one does. [one caller at a time]
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -19,6 +20,11 @@ extern fibre_index threadIdx, blockIdx, blockDim, gridDim;
 
 // Variables that the threads of a block share; before every block they are filled with NaN.
 #define FIBRES_SHARED __attribute__((section("fibres_shared")))
+
+// Shared memory of so many bytes for every block from now on, beside those variables and filled as
+// they are; the previous one is gone.
+void fibres_set_shared_at_launch(size_t bytes);
+void *fibres_shared_at_launch(void); // for a thread
 
 void fibres_set_order(fibre_order order);
 void fibres_run(const uint32_t grid[3], uint32_t threads, void (*thread)(const void *argument),

@@ -12,7 +12,7 @@ constexpr uint32_t FATBIN_MAGIC = 0xBA55ED50, MOST_REGISTERS = 65536, MOST_SHARE
 
 // The most of any architecture, from the table that the build of the kernels is held to.
 static CUfunc_st describe(const host_kernel *kernel) {
-    CUfunc_st function = {current_context(), kernel, 0, 0};
+    CUfunc_st function = {current_context(), kernel, 0, 0, 0};
     std::ifstream table(HOX_CUDA_KERNELS_CSV);
     for (std::string line, name, word; std::getline(table, line);) {
         std::replace(line.begin(), line.end(), ',', ' ');
@@ -23,6 +23,7 @@ static CUfunc_st describe(const host_kernel *kernel) {
         function.shared_bytes = std::max(function.shared_bytes, shared_bytes);
     }
     if (function.registers == 0) function.registers = 128; // not in the table
+    function.at_launch_bytes = MOST_SHARED_BYTES - function.shared_bytes;
     return function;
 }
 
@@ -64,16 +65,29 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
     switch (attribute) {
         case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = int(function->registers); break;
         case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = int(function->shared_bytes); break;
+        case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+            *value = int(function->at_launch_bytes);
+            break;
         case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
         default: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
 }
 
-// More shared memory than is there without asking is not to be had.
-CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int) {
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
     const Call call(__func__, IN_CONTEXT);
-    return call.is_refused ? call.result : check_function(function);
+    if (call.is_refused) return call.result;
+    if (check_function(function) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_HANDLE;
+    switch (attribute) {
+        case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+            if (value < 0 || uint32_t(value) > most_shared_bytes() - function->shared_bytes)
+                return CUDA_ERROR_INVALID_VALUE;
+            function->at_launch_bytes = uint32_t(value);
+            return CUDA_SUCCESS;
+        case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+            return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        default: return CUDA_ERROR_INVALID_VALUE;
+    }
 }
 
 // ---- launches ----
@@ -84,7 +98,7 @@ static CUresult check_launch(const CUfunc_st &function, const uint32_t grid[3], 
         return CUDA_ERROR_INVALID_VALUE;
     if (grid[0] > 0x7fffffff || grid[1] > 65535 || grid[2] > 65535 || threads > 1024)
         return CUDA_ERROR_INVALID_VALUE;
-    if (shared_bytes > MOST_SHARED_BYTES - function.shared_bytes) return CUDA_ERROR_INVALID_VALUE;
+    if (shared_bytes > function.at_launch_bytes) return CUDA_ERROR_INVALID_VALUE;
     if (function.registers * ((threads + 31) / 32 * 32) > MOST_REGISTERS)
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     return CUDA_SUCCESS;
@@ -103,9 +117,10 @@ static const void *find_argument(void **parameters, void **extra, size_t bytes) 
 }
 
 static Work run_kernel(const host_kernel *kernel, std::vector<char> argument,
-                       const uint32_t grid[3], uint32_t threads) {
+                       const uint32_t grid[3], uint32_t threads, uint32_t shared_bytes) {
     return [=, x = grid[0], y = grid[1], z = grid[2]] {
         const uint32_t blocks[] = {x, y, z};
+        fibres_set_shared_at_launch(shared_bytes);
         const uint64_t divergences = fibres_divergence_count();
         kernel->run(argument.data(), blocks, threads);
         state->launches++;
@@ -129,6 +144,6 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     const size_t bytes = function->kernel->argument_bytes;
     const char *argument = static_cast<const char *>(find_argument(parameters, extra, bytes));
     if (!argument) return CUDA_ERROR_INVALID_VALUE;
-    return add_work(stream,
-                    run_kernel(function->kernel, {argument, argument + bytes}, grid, threads_x));
+    return add_work(stream, run_kernel(function->kernel, {argument, argument + bytes}, grid,
+                                       threads_x, shared_bytes));
 }

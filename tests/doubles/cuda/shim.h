@@ -6,11 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+// clang-format off
 #define __global__
 #define __device__ static
 #define __launch_bounds__(...)
 #define __shared__ static FIBRES_SHARED
 #define UNROLL     _Pragma("GCC unroll 16")
+#define ROLLED
+#define SHARED_AT_LAUNCH(type, name) type *const name = (type *)fibres_shared_at_launch()
 
 struct alignas(16) float4 {
     float x, y, z, w;

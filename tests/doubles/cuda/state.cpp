@@ -29,6 +29,10 @@ long setting(const char *name, long otherwise) {
     return text && *text ? strtol(text, nullptr, 0) : otherwise;
 }
 
+uint32_t most_shared_bytes() {
+    return uint32_t(setting("SHARED", 232448));
+}
+
 // Host memory stays: its owner may write to it until he hears.
 void lose_devices(CUresult why) {
     state->lost = why;

@@ -56,6 +56,7 @@ struct CUfunc_st {
     CUcontext context;
     const host_kernel *kernel;
     uint32_t registers, shared_bytes;
+    uint32_t at_launch_bytes; // of shared memory, the most
 };
 
 struct CUmod_st {
@@ -116,6 +117,7 @@ struct Call {
 };
 
 long setting(const char *name, long otherwise); // from the environment
+uint32_t most_shared_bytes();                   // of a block that may have them
 void lose_devices(CUresult why);
 
 std::vector<CUcontext> &context_stack(); // of this thread

@@ -225,7 +225,8 @@ static void *lay_out(void *context) {
         cuda_layout l = {.images = (float *)images, // NOLINT: an address of the device
                          .map = (float *)map,       // NOLINT
                          .count = CUDA_IMAGES,
-                         .pixels = VALUES / CUDA_IMAGES};
+                         .pixels = VALUES / CUDA_IMAGES,
+                         .side_by_side = CUDA_IMAGES};
         void *arguments[] = {&l};
         cr_expect_eq(cuMemcpyHtoDAsync(images, values, BYTES, stream), 0);
         cr_expect_eq(cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, stream, arguments, NULL), 0);
@@ -580,6 +581,29 @@ Test(fake_driver, holds_launches_to_the_limits) {
     cr_expect_eq(cuLaunchKernel((CUfunction)&c, 1, 1, 1, 32, 1, 1, 0, c.stream, NULL, extra),
                  CUDA_ERROR_INVALID_HANDLE);
     cr_expect_eq(cuModuleGetFunction(&other, c.module, "no_such_kernel"), CUDA_ERROR_NOT_FOUND);
+    client_close(&c);
+}
+
+// More shared memory than 48 KiB is for kernels that were allowed it, and there is an end to it.
+Test(fake_driver, allows_shared_memory) {
+    client c = open_client();
+    const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    int of_block, of_processor, allowed;
+    cr_expect_eq(
+        cuDeviceGetAttribute(&of_block, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0),
+        0);
+    cr_expect_eq(cuDeviceGetAttribute(&of_processor,
+                                      CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 0),
+                 0);
+    cr_expect_eq(of_block, 232448);
+    cr_expect_eq(of_processor, of_block + 1024);
+    cr_expect_eq(cuFuncSetAttribute(c.activate, most, of_block + 1), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuFuncSetAttribute(c.activate, most, of_block), 0);
+    cr_expect_eq(cuFuncGetAttribute(&allowed, most, c.activate), 0);
+    cr_expect_eq(allowed, of_block);
+    cr_expect_eq(launch_shape(&c, 1, 32, (unsigned)of_block), 0);
+    cr_expect_eq(launch_shape(&c, 1, 32, (unsigned)of_block + 1), CUDA_ERROR_INVALID_VALUE);
+    cr_expect_eq(cuStreamSynchronize(c.stream), 0);
     client_close(&c);
 }
 
