@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""cuda_prediction.py GPU_CHECK SASS TABLE TOPOLOGY.json ...: how long runtime eager takes on an H200, by arithmetic; prints a markdown
-table. Formulae and what would prove them wrong: docs/decisions/0011-cuda-without-a-gpu.md.
+"""cuda_prediction.py GPU_CHECK SASS TABLE TOPOLOGY.json ...: how long runtimes eager and graph take on an H200, by arithmetic; prints
+two markdown tables. Formulae and what would prove them wrong: docs/decisions/0011-cuda-without-a-gpu.md.
 
 GPU_CHECK: tests/gpu/gpu_check of a build, which knows the kernel of each edge. SASS: the machine code, 'cuobjdump --dump-sass
 --gpu-architecture sm_90 kernels.fatbin'. TABLE: tests/golden/cuda_kernels.csv. With --edges also a row for each edge."""
@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 IMAGES, GENOMES, LANES = 25000, 128, 2
+BATCHES = (IMAGES, 1000)
 
 # The device. Below "assumed": neither of the datasheet nor measured anywhere by us.
 PROCESSORS, SCHEDULERS, REGISTERS, SHARED, BLOCKS, WARPS = 132, 4, 65536, 233472, 32, 64
@@ -22,7 +23,9 @@ L2_KEEPS = 25e6                # bytes of a map that the next kernel still finds
 SHARED_LATENCY, CACHE_LATENCY, DRAM_LATENCY = 30, 200, 650  # cycles; the second is a mix of L1 and L2; assumed
 VECTOR_CYCLES = 4              # of the load unit, for 16 bytes a thread, though all read the same; assumed
 EFFICIENCY = 0.85              # of whatever is busiest; assumed
-LAUNCH, FIXED = 2.5e-6, 40e-6  # host seconds a kernel; copies and waiting of a genome; assumed
+LAUNCH = {"eager": 2.5e-6, "graph": 1.2e-6}  # seconds a kernel takes at least: the host's, and between nodes of a graph; assumed
+START = {"eager": 0, "graph": 6e-6}          # host seconds of a batch: a graph's own launch, and telling it where the images are; assumed
+FIXED = 40e-6                                # copies and waiting of a genome; assumed
 THREADS, TAP_VECTORS = 128, 1024
 
 Code = collections.namedtuple("Code", "steps tap row tile stage")  # taps of the inner loop; instructions of a warp
@@ -67,22 +70,22 @@ def code_of(name, listing):
 
 
 class Edge:
-    def __init__(self, row, code, registers):
+    def __init__(self, row, batch, code, registers):
         self.kernel, self.blocks = row["kernel"], int(row["blocks"])
         for name, value in row.items():
             if name not in ("topology", "kernel", "blocks"):
                 setattr(self, name, int(value))
         self.is_convolution = self.kernel.startswith("convolve")
-        self.images = math.ceil(IMAGES / 32)  # blocks of 32
+        self.images = math.ceil(batch / 32)  # blocks of 32
         values = self.target_channels * self.target_height * self.target_width
         self.target_bytes = values * self.images * 128
         self.values = values * self.images
         self.flops = 0
         self.from_dram = self.target_bytes * (2 if self.kernel == "activate" else 1)  # a convolution counts its own
         if self.is_convolution:
-            self.count(code[self.kernel], registers[self.kernel])
+            self.count(batch, code[self.kernel], registers[self.kernel])
 
-    def count(self, code, registers):
+    def count(self, batch, code, registers):
         channels, pixels = shape(self.kernel)
         groups = math.ceil(self.target_channels / channels)
         across = math.ceil(self.target_width / pixels)
@@ -93,7 +96,7 @@ class Edge:
         taps = rows * self.kernel_w
         all_taps = self.source_channels * self.kernel_h * self.kernel_w
         vectors = math.ceil(channels / 4)
-        self.flops = 2 * all_taps * self.target_channels * self.target_height * self.target_width * IMAGES
+        self.flops = 2 * all_taps * self.target_channels * self.target_height * self.target_width * batch
 
         staged = sum(math.ceil(part / THREADS) for part in self.parts(all_taps, TAP_VECTORS // vectors))
         self.issue = taps * code.tap + rows * code.row + warps * (code.tile + staged * code.stage)
@@ -139,17 +142,17 @@ class Edge:
         return {"issue": self.issue / SCHEDULERS * busy, "loads": self.loads * busy, "L2": self.from_l2 / L2 / EFFICIENCY,
                 "memory": self.from_dram / DRAM / EFFICIENCY, "latency": self.latency / clock}
 
-    def time(self, clock):
+    def time(self, clock, runtime="eager"):
         """Seconds and what bounds them."""
         name, seconds = max(self.bounds(clock).items(), key=lambda item: item[1])
-        return (seconds, name) if seconds > LAUNCH else (LAUNCH, "launch")
+        return (seconds, name) if seconds > LAUNCH[runtime] else (LAUNCH[runtime], "launch")
 
 
-def read_edges(program, paths, code, registers):
-    said = subprocess.run([program, "edges", str(IMAGES), *paths], check=True, capture_output=True, text=True).stdout
+def read_edges(program, batch, paths, code, registers):
+    said = subprocess.run([program, "edges", str(batch), *paths], check=True, capture_output=True, text=True).stdout
     topologies = collections.defaultdict(list)
     for row in csv.DictReader(said.splitlines()):
-        topologies[row["topology"].split("/")[-1].removesuffix(".json")].append(Edge(row, code, registers))
+        topologies[row["topology"].split("/")[-1].removesuffix(".json")].append(Edge(row, batch, code, registers))
     return topologies
 
 
@@ -159,14 +162,14 @@ def read_registers(path):
     return {r["kernel"]: Used(int(r["registers"]), int(r["shared_bytes"])) for r in rows if r["architecture"] == "sm_90"}
 
 
-def genome_seconds(edges, clock):
-    return sum(edge.time(clock)[0] for edge in edges) + FIXED
+def genome_seconds(edges, clock, runtime="eager", batches=1):
+    return batches * (sum(edge.time(clock, runtime)[0] for edge in edges) + START[runtime]) + FIXED
 
 
-def generation_seconds(edges, clock):
+def generation_seconds(edges, clock, runtime="eager", batches=1):
     """A lane's waiting is another lane's turn; what a unit is busy with is not."""
     busy = sum(max(seconds for name, seconds in edge.bounds(clock).items() if name != "latency") for edge in edges)
-    return GENOMES * max(busy, genome_seconds(edges, clock) / LANES, len(edges) * LAUNCH / LANES)
+    return GENOMES * max(batches * busy, genome_seconds(edges, clock, runtime, batches) / LANES)
 
 
 def shares(edges, clock):
@@ -188,9 +191,20 @@ def print_edges(name, edges):
         print(f"| {size} | {e.kernel} | {e.blocks} | {held} | {seconds * 1e6:.0f} | {bound} | {100 * share:.0f} % |")
 
 
+def print_batches(topologies, batch):
+    """Both runtimes, all images in so many at once."""
+    batches = math.ceil(IMAGES / batch)
+    for name, edges in topologies.items():
+        told = [f"{of(edges, CLOCKS[0], runtime, batches) * scale:.2f}" for of, scale in ((genome_seconds, 1e3), (generation_seconds, 1))
+                for runtime in ("eager", "graph")]
+        print(f"| {name} | {batch} | {' | '.join(told)} |")
+
+
 def main():
     words = [word for word in sys.argv[1:] if word != "--edges"]
-    topologies = read_edges(words[0], words[3:], read_code(words[1]), read_registers(words[2]))
+    code, registers = read_code(words[1]), read_registers(words[2])
+    by_batch = {batch: read_edges(words[0], batch, words[3:], code, registers) for batch in BATCHES}
+    topologies = by_batch[IMAGES]
     print("| topology | MFLOP an image | GB through memory | kernels | ms a genome | images/s | TFLOP/s | of the FMA peak | 128 genomes, 2 lanes: s | bound by |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for name, edges in topologies.items():
@@ -201,6 +215,9 @@ def main():
         bytes_moved = sum(edge.from_dram for edge in edges)
         print(f"| {name} | {flops / IMAGES / 1e6:.2f} | {bytes_moved / 1e9:.1f} | {len(edges)} | {fast * 1e3:.2f} .. {slow * 1e3:.2f} | {IMAGES / slow / 1e6:.1f} M | "
               f"{flops / slow / 1e12:.1f} | {100 * flops / slow / peak:.0f} % | {generation} | {shares(edges, CLOCKS[0])} |")
+    print("\n| topology | batch | eager: ms a genome | graph | eager: 128 genomes, 2 lanes: s | graph |\n|---|---|---|---|---|---|")
+    for batch in BATCHES:
+        print_batches(by_batch[batch], batch)
     if "--edges" in sys.argv:
         for name, edges in topologies.items():
             print_edges(name, edges)
