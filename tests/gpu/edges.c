@@ -2,8 +2,7 @@
 #include "commands.h"
 #include "cuda/convolution.h"
 #include "gpu.h"
-#include "io/genome_json.h"
-#include "plan/plan.h"
+#include "loaded.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,14 +66,10 @@ int cmd_edges(int count, char **words) {
          "target_height,target_width,kernel_h,kernel_w,stride_h,stride_w,padding_h,padding_w,"
          "is_first");
     for (int i = 1; i < count; i++) {
-        hox_error error = HOX_ERROR_INIT;
-        genome *g;
-        plan p;
-        must(genome_json_load(words[i], 7, LARGEST_KERNEL, NULL, &g, &error), &error);
-        must(plan_init(&p, g, &error), &error);
-        print_topology(&(listing){words[i], &p.view, (uint32_t)strtoul(words[0], NULL, 10)});
-        plan_deinit(&p);
-        genome_destroy(g);
+        loaded l;
+        loaded_read(&l, words[i], 7);
+        print_topology(&(listing){words[i], &l.plan.view, (uint32_t)strtoul(words[0], NULL, 10)});
+        loaded_drop(&l);
     }
     return 0;
 }

@@ -1,5 +1,5 @@
-// gpu_check.c - runtime "eager" on a real GPU: is it right, does it live with little memory, how
-// fast is it. Needs no test framework, so that it can be built wherever there is a GPU.
+// gpu_check.c - the runtimes on a real GPU: are they right, do they live with little memory, how
+// fast are they. Needs no test framework, so that it can be built wherever there is a GPU.
 #include "commands.h"
 
 #include <stdio.h>
@@ -10,14 +10,19 @@ static const struct {
     int (*run)(int count, char **words);
 } commands[] = {
     {"check",
-     "check [--small] TOPOLOGY.json ...: logits beside the CPU's and a double-precision\n"
-     "      reference's; batches, lanes and changed weights to the bit",
+     "check [--small] TOPOLOGY.json ...: logits of each runtime beside the CPU's and a\n"
+     "      double-precision reference's; eager's, those in other batches, on lanes, with weights\n"
+     "      changed, and of genomes by themselves to the bit",
      cmd_check},
+    {"captures",
+     "captures COUNT TOPOLOGY.json ...: so many runners of graph, one after the other, leave\n"
+     "      no memory behind",
+     cmd_captures},
     {"squeeze",
-     "squeeze IMAGES LEFT_MIB TOPOLOGY.json ...: the same fitness under a cap, and with\n"
-     "      so little of the GPU's memory left",
+     "squeeze IMAGES LEFT_MIB TOPOLOGY.json ...: each runtime's fitness is the same under a\n"
+     "      cap, and with so little of the GPU's memory left; fused gets a quarter",
      cmd_squeeze},
-    {"serve", "serve: measures what it is told on stdin (serve.c)", cmd_serve},
+    {"serve", "serve RUNTIME: measures what it is told on stdin (serve.c)", cmd_serve},
     {"edges", "edges IMAGES TOPOLOGY.json ...: which kernels would run; needs no GPU", cmd_edges},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

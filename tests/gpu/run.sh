@@ -2,7 +2,7 @@
 # run.sh - builds hox on a machine with an NVIDIA GPU, checks its CUDA half there and measures it.
 set -euo pipefail
 self=$(realpath -- "${BASH_SOURCE[0]}")
-readonly self folder=build/gpu seconds_in_all=355
+readonly self folder=build/gpu seconds_in_all=475
 readonly results=${OUT:-$folder}/results.md
 readonly gpu_check=$folder/tests/gpu/gpu_check
 
@@ -10,17 +10,20 @@ usage() {
     cat <<'TEXT'
 usage: tests/gpu/run.sh [--only STEP[,STEP...]] [FOLDER_OF_TOPOLOGIES]
 
-For a machine with an NVIDIA GPU: at most six minutes. A step that fails does not stop those after it; the last
+For a machine with an NVIDIA GPU: at most eight minutes. A step that fails does not stop those after it; the last
 lines say how each went. Status 0: nothing failed; 1: something did; 77: there is no GPU here.
 
   build       into build/gpu: the runtimes, tests/gpu and, where Criterion is, all suites
   registers   the compiler's registers and spills beside tests/golden/cuda_kernels.csv
-  check       logits of all topologies and 300 random plans beside the CPU's and a double-precision reference's
+  check       logits of eager, graph and fused on all topologies and 300 random plans, beside the CPU's and a
+              double-precision reference's, and to the bit beside each other's; genomes in groups and by themselves
+  captures    1,000 runners of graph, recorded and released, leave no memory behind
   suites      the Criterion suites that know about GPUs (ctest label "gpu")
-  squeeze     the same fitness with 600 MiB of the GPU's memory left
+  squeeze     the same fitness by each runtime with 600 MiB of the GPU's memory left (fused: 150)
+  timing      images a second and share of the measured peak, beside PyTorch (eager, CUDA graphs, torch.compile);
+              populations of 128 genomes; the targets
   memcheck, racecheck, initcheck
               the small check under compute-sanitizer
-  timing      images a second, share of the measured peak, beside PyTorch eager
 
 FOLDER_OF_TOPOLOGIES: evolved_*.json; without it ../shared/genomes or shared/genomes. Needed: gcc, cmake 3.25, ninja,
 nvcc, pkg-config, python3, and the libraries jansson 2.14, libxxhash, zlib and libpng. What lies elsewhere is found by
@@ -29,7 +32,8 @@ TEXT
 }
 
 only=""
-step="" # one step alone, as run_step calls this script
+step="" # one step alone, as run_step calls this script, for so many seconds
+step_seconds=0
 topologies=""
 while [[ $# -gt 0 ]]; do
     case $1 in
@@ -43,7 +47,8 @@ while [[ $# -gt 0 ]]; do
             ;;
         --step)
             step=${2:-}
-            shift
+            step_seconds=${3:-0}
+            shift 2
             ;;
         -*)
             usage >&2
@@ -108,6 +113,8 @@ step_registers() {
 
 step_check() { "$gpu_check" check "${genomes[@]}"; }
 
+step_captures() { "$gpu_check" captures 1000 "${genomes[@]}"; }
+
 step_suites() {
     if ! has_criterion; then
         echo "skipped: no Criterion, so no suites were built"
@@ -140,13 +147,13 @@ step_initcheck() { sanitize initcheck; }
 
 step_timing() {
     {
-        echo "## Runtime eager on a GPU"
+        echo "## The runtimes on a GPU"
         echo
         echo "\`tests/gpu/run.sh\`: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)," \
             "nvcc $(nvcc --version | sed -n 's/.* V\([0-9.]*\)$/\1/p'), $(date +%F)." \
             "Medians of the rounds, contenders in turn; the clock runs until the logits are on the host."
         echo
-        python3 -B tests/gpu/timing.py "$gpu_check" "$folder/peak" "${genomes[@]}" --seconds 70
+        python3 -B tests/gpu/timing.py "$gpu_check" "$folder/peak" "${genomes[@]}" --seconds $((step_seconds > 40 ? step_seconds - 30 : 10))
     } | tee "$results"
 }
 
@@ -167,7 +174,7 @@ run_step() {
     [[ $limit -lt $left ]] || limit=$left
     echo "==> $name (at most $limit s)"
     if [[ $limit -gt 0 ]]; then
-        timeout --kill-after=5 "$limit" "$self" --step "$name" "$place" || status=$?
+        timeout --kill-after=5 "$limit" "$self" --step "$name" "$limit" "$place" || status=$?
     else
         status=124
     fi
@@ -184,13 +191,14 @@ run_step() {
 mkdir -p "$folder" "$(dirname "$results")"
 run_step build 170
 run_step registers 10
-run_step check 60
+run_step check 75
+run_step captures 30
 run_step suites 60
-run_step squeeze 40
+run_step squeeze 50
+run_step timing 230
 for tool in memcheck racecheck initcheck; do
-    run_step "$tool" 20
+    run_step "$tool" 30
 done
-run_step timing 110
 
 echo
 printf '%s\n' "${summary[@]}"

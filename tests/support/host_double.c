@@ -1,6 +1,11 @@
 // host_double.c - see host_double.h.
 #include "host_double.h"
 
+#include <pthread.h>
+
+static pthread_mutex_t mutex =
+    PTHREAD_MUTEX_INITIALIZER; // guards all ledgers: lanes reserve at once
+
 static host_double *from_host(const hox_host *host) {
     return host->context;
 }
@@ -10,9 +15,7 @@ static void double_log(const hox_host *host, uint32_t level, const char *message
     snprintf(from_host(host)->last_log, sizeof from_host(host)->last_log, "%s", message);
 }
 
-static hox_status double_reserve(const hox_host *host, const char *device, uint64_t bytes,
-                                 hox_error *error) {
-    host_double *self = from_host(host);
+static hox_status reserve(host_double *self, const char *device, uint64_t bytes, hox_error *error) {
     const uint64_t left = self->budget_bytes - self->live_bytes;
     self->reserve_count++;
     if (bytes > left || self->reserve_count == self->fail_at_reserve) {
@@ -28,10 +31,20 @@ static hox_status double_reserve(const hox_host *host, const char *device, uint6
     return HOX_OK;
 }
 
+static hox_status double_reserve(const hox_host *host, const char *device, uint64_t bytes,
+                                 hox_error *error) {
+    pthread_mutex_lock(&mutex);
+    const hox_status status = reserve(from_host(host), device, bytes, error);
+    pthread_mutex_unlock(&mutex);
+    return status;
+}
+
 // Releasing more than was reserved wraps, and then live_bytes never comes back to 0.
 static void double_release(const hox_host *host, const char *device, uint64_t bytes) {
     (void)device;
+    pthread_mutex_lock(&mutex);
     from_host(host)->live_bytes -= bytes;
+    pthread_mutex_unlock(&mutex);
 }
 
 // Philox4x32-10, from the paper.

@@ -1,5 +1,5 @@
 // host_double.h - a host for tests: a ledger that can refuse, counter-based random, the last log
-// line. One thread at a time.
+// line. Lanes may reserve and release at once; all else is for one thread at a time.
 #pragma once
 
 #include <hox/host.h>
