@@ -54,11 +54,14 @@ static void say_unsupported(const hox_host *host, const description *d) {
     say(host, d->ordinal, what);
 }
 
-// Whether this one can be used. host: hears why it cannot; may be NULL.
-static bool look_at(const cuda_driver *driver, const hox_host *host, int ordinal, description *d) {
+// Whether this one can be used. host: hears why it cannot; may be NULL. failure: of the first that
+// did not answer.
+static bool look_at(const cuda_driver *driver, const hox_host *host, int ordinal, description *d,
+                    hox_error *failure) {
     hox_error why = HOX_ERROR_INIT;
     if (describe(driver, ordinal, d, &why) != HOX_OK) {
         if (host) say(host, ordinal, why.message);
+        (void)hox_error_pass(failure, why.status, &why);
         return false;
     }
     if (!is_supported(d) && host) say_unsupported(host, d);
@@ -66,14 +69,14 @@ static bool look_at(const cuda_driver *driver, const hox_host *host, int ordinal
 }
 
 // The usable device of this number, counted from 0. host: hears of the others; may be NULL. seen:
-// how many there were up to it, at most device + 1.
+// how many there were up to it, at most device + 1. error: also of devices that did not answer.
 static hox_status find(const cuda_driver *driver, const hox_host *host, uint32_t device,
                        description *d, uint32_t *seen, hox_error *error) {
     int count = 0;
     *seen = 0;
     HOX_TRY(cuda_check(driver, driver->cuDeviceGetCount(&count), "counting GPUs", error));
     for (int i = 0; i < count && *seen <= device; i++)
-        *seen += look_at(driver, host, i, d);
+        *seen += look_at(driver, host, i, d, error);
     return HOX_OK;
 }
 
@@ -92,9 +95,11 @@ hox_status cuda_device_count(const hox_host *host, uint32_t *count, hox_error *e
 
 static hox_status find_one(cuda_driver *driver, uint32_t device, description *d, hox_error *error) {
     uint32_t seen;
+    hox_error why = HOX_ERROR_INIT;
     HOX_TRY(cuda_driver_open(driver, error));
-    HOX_TRY(find(driver, NULL, device, d, &seen, error));
-    if (seen == device + 1) return HOX_OK;
+    const hox_status status = find(driver, NULL, device, d, &seen, &why);
+    if (status == HOX_OK && seen == device + 1) return HOX_OK;
+    if (why.status != HOX_OK) return hox_error_pass(error, why.status, &why);
     return hox_error_set(error, HOX_INVALID_ARGUMENT, "there is no GPU %u: there are %u", device,
                          seen);
 }

@@ -13,10 +13,13 @@ hox_status cuda_module_init(cuda_module *m, const cuda_driver *driver, hox_error
     *m = (cuda_module){.driver = driver};
     hox_error why = HOX_ERROR_INIT;
     const hox_status status = cuda_check(driver, driver->cuModuleLoadData(&m->module, cuda_fatbin),
-                                         "GPU not supported: loading the kernels", &why);
-    // What holds nothing for this device makes it unusable, as any other failure here.
-    if (status != HOX_OK)
-        return hox_error_pass(error, status == HOX_UNSUPPORTED ? HOX_DEVICE : status, &why);
+                                         "loading the kernels", &why);
+    // They hold nothing for this device, which makes it unusable, as any other failure here.
+    if (status == HOX_UNSUPPORTED) {
+        if (error && error->status == HOX_OK) error->native_code = why.native_code;
+        return hox_error_set(error, HOX_DEVICE, "GPU not supported: %.200s", why.message);
+    }
+    if (status != HOX_OK) return hox_error_pass(error, status, &why);
     for (int i = 0; i < CUDA_KERNEL_COUNT; i++)
         HOX_TRY(cuda_check(driver,
                            driver->cuModuleGetFunction(&m->functions[i], m->module, names[i]),

@@ -102,6 +102,16 @@ def takes_another():
         check(device["address"] == "cpu" and expected in result.stderr, f"{name}: {device}: {result.stderr[:300]}")
 
 
+def says_why_it_cannot_open():
+    """Whichever call fails before the first generation: exit 5 and the driver's own word for it."""
+    for call in range(1, 80):
+        said = hox("run", str(EXPERIMENT), "--out", str(FOLDER / f"unopened_{call}"), "--set=evaluation.device=cuda",
+                   "--set=stop.max_generations=1", HOX_FAKE_CUDA_FAIL_CALL=str(call), HOX_FAKE_CUDA_FAIL_CODE="999")
+        check(said.returncode in (0, 5), f"call {call} fails: exit code {said.returncode}: {said.stderr}")
+        check(said.returncode == 0 or "CUDA error 999" in said.stderr, f"call {call} fails: {said.stderr}")
+        check("not supported" not in said.stderr, f"call {call} fails: {said.stderr}")
+
+
 def beside_the_cpu():
     cpu, _ = run("cpu", "evaluation.device=cpu")
     gpu, result = run("gpu", "evaluation.device=auto")
@@ -203,6 +213,7 @@ no_driver()
 if DRIVER:
     devices()
     takes_another()
+    says_why_it_cannot_open()
     GPU = beside_the_cpu()
     same_bits(GPU)
     fused_is_no_other(GPU)
