@@ -76,3 +76,86 @@ EACH_ROW(cuda_fused, gives_the_bits_of_eager, DEVICES *ORDERS) {
     close_runtime(&eager);
     close_runtime(&fused);
 }
+
+// ---- more weights than a lane has room for ----
+
+enum { GROUP = 5, LARGE_SIDE = 9 };
+
+typedef struct genome {
+    random_plan made;
+    float *values;
+    uint64_t hashes[2 * RANDOM_PLAN_NODES];
+    hox_weights weights;
+} genome;
+
+// All but the second have 1.3 MiB of weights; 4 MiB are taken at once.
+static void make_large(genome *g, uint64_t number) {
+    plan_begin(&g->made, HOX_READOUT_SUM);
+    plan_add_node(&g->made, 64, LARGE_SIDE, LARGE_SIDE, HOX_ACTIVATION_IDENTITY);
+    plan_add_node(&g->made, number == 1 ? 3 : 64, 1, 1, HOX_ACTIVATION_RELU);
+    plan_add_edge(&g->made, 0);
+    plan_add_node(&g->made, 3, 1, 1, HOX_ACTIVATION_IDENTITY);
+    plan_add_edge(&g->made, 1);
+    const hox_plan *plan = &g->made.plan;
+    g->values = malloc(plan->weight_count * sizeof *g->values);
+    cr_assert(g->values);
+    random_weights(plan, number, g->values);
+    for (uint64_t i = 0; i < 2 * RANDOM_PLAN_NODES; i++)
+        g->hashes[i] = i < 2 ? 1 : 100 * number + i;
+    g->weights = (hox_weights){.struct_size = sizeof g->weights,
+                               .values = g->values,
+                               .count = plan->weight_count,
+                               .version = number + 1,
+                               .node_value_hash = g->hashes};
+}
+
+static void run_together(const opened *self, const genome *genomes, const float *images,
+                         float logits[GROUP][IMAGES]) {
+    hox_error error = HOX_ERROR_INIT;
+    hox_job jobs[GROUP], *calls[GROUP];
+    hox_samples *samples = make_samples(self, &genomes[0].made.plan, images, IMAGES);
+    for (size_t i = 0; i < GROUP; i++) {
+        calls[i] = &jobs[i];
+        jobs[i] =
+            (hox_job){.struct_size = sizeof jobs[i],
+                      .runner = make_runner(self, &genomes[i].made.plan, HOX_PURPOSE_INFER, IMAGES),
+                      .weights = &genomes[i].weights,
+                      .samples = samples,
+                      .count = IMAGES,
+                      .logits = logits[i],
+                      .error = &error};
+    }
+    cr_assert_eq(self->api->evaluate(self->runtime, 0, calls, GROUP, &error), HOX_OK, "%s",
+                 error.message);
+    for (size_t i = 0; i < GROUP; i++) {
+        cr_expect_eq(jobs[i].status, HOX_OK, "%s", error.message);
+        self->api->release(jobs[i].runner);
+    }
+    self->api->samples_destroy(samples);
+}
+
+// All maps lie in scratch, and one genome's where another's were.
+Test(cuda_fused, takes_a_call_in_parts) {
+    static genome genomes[GROUP];
+    float logits[GROUP][IMAGES], alone[IMAGES];
+    opened eager, fused;
+    setenv("HOX_FAKE_CUDA_SHARED", "1024", 1);
+    open_runtime(&eager, gpu_row("runtime_eager"));
+    open_runtime(&fused, gpu_row("runtime_fused"));
+    for (size_t i = 0; i < GROUP; i++)
+        make_large(&genomes[i], i);
+    const size_t floats = IMAGES * image_size(&genomes[0].made.plan);
+    float *images = malloc(floats * sizeof *images);
+    cr_assert(images);
+    random_images(5, floats, images);
+    run_together(&fused, genomes, images, logits);
+    for (size_t i = 0; i < GROUP; i++) {
+        run_plan(&eager, &genomes[i].made.plan, &genomes[i].weights, images, alone);
+        cr_expect_arr_eq(logits[i], alone, sizeof alone, "genome %zu: %.9g, eager %.9g", i,
+                         (double)logits[i][0], (double)alone[0]);
+        free(genomes[i].values);
+    }
+    free(images);
+    close_runtime(&eager);
+    close_runtime(&fused);
+}
