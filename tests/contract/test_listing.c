@@ -142,7 +142,16 @@ static void free_population(population *self) {
 
 // ---- running ----
 
-// Just as much scratch as the listing says it takes.
+static bool is_written(const float *values, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        if (bits != UINT32_MAX) return true;
+    }
+    return false;
+}
+
+// Just as much scratch as the listing says it takes, a part of it for each block.
 static uint32_t run_listing(const population *self, const listing *l, uint32_t blocks,
                             float *logits) {
     const uint64_t scratch = l->memory > l->shared ? l->memory - l->shared : 0;
@@ -173,6 +182,8 @@ static uint32_t run_listing(const population *self, const listing *l, uint32_t b
     fibres_set_shared_at_launch(l->shared * sizeof(float));
     host_kernel_find("run_genomes")->run(&g, (const uint32_t[]){blocks, 1, 1}, CUDA_TILE_THREADS);
     cr_assert_eq(fibres_divergence_count(), 0);
+    for (uint32_t i = 0; i < blocks && scratch > 0; i++)
+        cr_expect(is_written(memory + i * scratch, scratch), "block %u works elsewhere", i);
     free(steps);
     free(weights);
     free(memory);
