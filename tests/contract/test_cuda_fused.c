@@ -1,5 +1,5 @@
 // test_cuda_fused.c - fused on a GPU gives the bits of eager there, however little shared memory
-// the device has and in whatever order its threads run.
+// the device has, in whatever order its threads run and whatever its lane has grown for.
 #include "random_plan.h"
 #include "runtime_fixture.h"
 
@@ -77,9 +77,9 @@ EACH_ROW(cuda_fused, gives_the_bits_of_eager, DEVICES *ORDERS) {
     close_runtime(&fused);
 }
 
-// ---- more weights than a lane has room for ----
+// ---- many and large ones on one lane ----
 
-enum { GROUP = 5, LARGE_SIDE = 9 };
+enum { SMALL = 5, GROUP = SMALL + 4, SIDE = 9, WIDE = 24 };
 
 typedef struct genome {
     random_plan made;
@@ -88,11 +88,13 @@ typedef struct genome {
     hox_weights weights;
 } genome;
 
-// All but the second have 1.3 MiB of weights; 4 MiB are taken at once.
-static void make_large(genome *g, uint64_t number) {
+// A few small ones, then one whose maps take more than is kept for those that wait, then some
+// of 1.3 MiB of weights: 4 MiB are taken at once.
+static void make_genome(genome *g, uint64_t number) {
     plan_begin(&g->made, HOX_READOUT_SUM);
-    plan_add_node(&g->made, 64, LARGE_SIDE, LARGE_SIDE, HOX_ACTIVATION_IDENTITY);
-    plan_add_node(&g->made, number == 1 ? 3 : 64, 1, 1, HOX_ACTIVATION_RELU);
+    const uint32_t side = number < SMALL ? SIDE : number == SMALL ? WIDE : 1;
+    plan_add_node(&g->made, 64, SIDE, SIDE, HOX_ACTIVATION_IDENTITY);
+    plan_add_node(&g->made, number < SMALL ? 3 : 64, side, side, HOX_ACTIVATION_RELU);
     plan_add_edge(&g->made, 0);
     plan_add_node(&g->made, 3, 1, 1, HOX_ACTIVATION_IDENTITY);
     plan_add_edge(&g->made, 1);
@@ -109,11 +111,13 @@ static void make_large(genome *g, uint64_t number) {
                                .node_value_hash = g->hashes};
 }
 
+// The first one once more, when the others have been released.
 static void run_together(const opened *self, const genome *genomes, const float *images,
                          float logits[GROUP][IMAGES]) {
     hox_error error = HOX_ERROR_INIT;
     hox_job jobs[GROUP], *calls[GROUP];
     hox_samples *samples = make_samples(self, &genomes[0].made.plan, images, IMAGES);
+    hox_runner *least = make_runner(self, &genomes[0].made.plan, HOX_PURPOSE_INFER, 1);
     for (size_t i = 0; i < GROUP; i++) {
         calls[i] = &jobs[i];
         jobs[i] =
@@ -129,13 +133,19 @@ static void run_together(const opened *self, const genome *genomes, const float 
                  error.message);
     for (size_t i = 0; i < GROUP; i++) {
         cr_expect_eq(jobs[i].status, HOX_OK, "%s", error.message);
-        self->api->release(jobs[i].runner);
+        if (i > 0) self->api->release(jobs[i].runner);
     }
+    self->api->release(least);
+    memset(logits[0], 0xFF, sizeof logits[0]);
+    cr_expect_eq(self->api->evaluate(self->runtime, 0, calls, 1, &error), HOX_OK, "%s",
+                 error.message);
+    self->api->release(jobs[0].runner);
     self->api->samples_destroy(samples);
 }
 
-// All maps lie in scratch, and one genome's where another's were.
-Test(cuda_fused, takes_a_call_in_parts) {
+// All maps lie in scratch, and one genome's where another's were. The call is made in parts, by a
+// lane that has grown with its runners.
+Test(cuda_fused, has_room_for_each_runner_of_a_lane) {
     static genome genomes[GROUP];
     float logits[GROUP][IMAGES], alone[IMAGES];
     opened eager, fused;
@@ -143,7 +153,7 @@ Test(cuda_fused, takes_a_call_in_parts) {
     open_runtime(&eager, gpu_row("runtime_eager"));
     open_runtime(&fused, gpu_row("runtime_fused"));
     for (size_t i = 0; i < GROUP; i++)
-        make_large(&genomes[i], i);
+        make_genome(&genomes[i], i);
     const size_t floats = IMAGES * image_size(&genomes[0].made.plan);
     float *images = malloc(floats * sizeof *images);
     cr_assert(images);
@@ -158,4 +168,41 @@ Test(cuda_fused, takes_a_call_in_parts) {
     free(images);
     close_runtime(&eager);
     close_runtime(&fused);
+}
+
+// ---- estimates ----
+
+enum { GRANULE = 512 }; // bytes, of the device's memory
+
+static uint64_t pool_bytes(const opened *self) {
+    hox_memory memory = {.struct_size = sizeof memory};
+    cr_assert_eq(self->api->memory(self->runtime, &memory, NULL), HOX_OK);
+    return memory.in_use_bytes;
+}
+
+static void check_estimate(const opened *self, uint64_t seed, uint32_t images) {
+    random_plan made;
+    hox_estimate estimate = {.struct_size = sizeof estimate};
+    random_plan_make(&made, seed);
+    self->api->trim(self->runtime, UINT64_MAX); // no block that is kept and larger
+    const uint64_t before = pool_bytes(self);
+    hox_runner *runner = make_runner(self, &made.plan, HOX_PURPOSE_INFER, images);
+    cr_expect_eq(
+        self->api->estimate(self->runtime, &made.plan, HOX_PRECISION_FP32, &estimate, NULL),
+        HOX_OK);
+    cr_expect_leq(pool_bytes(self) - before,
+                  estimate.fixed_bytes + images * estimate.bytes_per_sample + GRANULE,
+                  "plan %zu, %u images", (size_t)seed, images);
+    self->api->release(runner);
+    cr_expect_eq(pool_bytes(self), before);
+}
+
+EACH_ROW(cuda_fused, takes_no_more_than_it_estimates, DEVICES) {
+    static const uint32_t images[] = {1, 100, 20000};
+    opened self;
+    setenv("HOX_FAKE_CUDA_SHARED", shared_bytes[*row], 1);
+    open_runtime(&self, find_row("runtime_fused"));
+    for (uint64_t seed = 0; seed < PLANS; seed++)
+        check_estimate(&self, seed, images[seed % (sizeof images / sizeof *images)]);
+    close_runtime(&self);
 }
