@@ -1,6 +1,6 @@
 // genomes.cu - whole genomes on a few images at a time (kernels.h). A step is done by all threads
 // of a block: 4 neighbouring ones have an image each, the next 4 another tile of the target, in a
-// column of tiles the one below.
+// column of tiles the one below, or another part of the same tile's taps.
 
 struct tile_memory {
     float *shared, *scratch;
@@ -13,16 +13,15 @@ __device__ float *find_map(const tile_memory &m, const cuda_map &map) {
 
 // ---- an edge ----
 
-// The first value of a thread's tile of the target.
+// The first value of a thread's tile of the target, and which of its rows of taps are the thread's.
 struct corner {
-    uint32_t channel, y, x;
+    uint32_t channel, y, x, part;
 };
 
 // taps: of the tile's channels. source: the thread's image.
 template <int CHANNELS, int PIXELS>
 __device__ void sum_taps(const cuda_step &s, const corner &t, const float *source,
                          const float4 *taps, float sums[CHANNELS][PIXELS]) {
-    constexpr int VECTORS = (CHANNELS + 3) / 4;
     const int32_t top = (int32_t)(t.y * s.stride_h) - (int32_t)s.padding_h;
     const int32_t left = (int32_t)(t.x * s.stride_w) - (int32_t)s.padding_w;
     const int32_t below = (int32_t)s.source.height - top; // rows from the top to the end
@@ -30,13 +29,13 @@ __device__ void sum_taps(const cuda_step &s, const corner &t, const float *sourc
     const int32_t end = below < (int32_t)s.kernel_h ? below : (int32_t)s.kernel_h;
     const uint32_t real = s.target.width - t.x < PIXELS ? s.target.width - t.x : PIXELS;
     const bool is_inside = left >= 0 && left + real + s.kernel_w - 1 <= s.source.width;
+    const float *first = source + (int64_t)top * s.source.row + left * CUDA_TILE;
+    int32_t y = begin + (int32_t)t.part; // behind the end: in one of the channels to come
     for (uint32_t channel = 0; channel < s.source.channels; channel++) {
-        for (int32_t y = begin; y < end; y++) {
-            const int64_t row = (int64_t)channel * s.source.plane +
-                                (int64_t)(top + y) * s.source.row + left * CUDA_TILE;
-            const pixels<CUDA_TILE> p = {source + row, left, s.source.width};
-            const float4 *row_taps =
-                taps + (uint64_t)((channel * s.kernel_h + y) * s.kernel_w) * VECTORS;
+        for (; y < end; y += 1 << s.halvings) {
+            const uint32_t row = y * s.source.row;
+            const pixels<CUDA_TILE> p = {first + row, left, s.source.width};
+            const float4 *row_taps = taps + y * s.taps_row;
             if (s.stride_w > 1)
                 stride_along<CHANNELS, PIXELS>(s.kernel_w, s.stride_w, p, row_taps, sums);
             else if (is_inside)
@@ -44,12 +43,28 @@ __device__ void sum_taps(const cuda_step &s, const corner &t, const float *sourc
             else
                 slide_along<CHANNELS, PIXELS, false>(s.kernel_w, p, row_taps, sums);
         }
+        y -= end - begin;
+        first += s.source.plane;
+        taps += s.kernel_h * s.taps_row;
+    }
+}
+
+// Of all parts, in each of their threads. A warp does it as a whole.
+template <int CHANNELS, int PIXELS>
+__device__ void add_parts(uint32_t halvings, float sums[CHANNELS][PIXELS]) {
+    ROLLED for (uint32_t i = 0; i < halvings; i++) {
+        UNROLL for (int k = 0; k < CHANNELS * PIXELS; k++) {
+            float *sum = &sums[k / PIXELS][k % PIXELS];
+            *sum += __shfl_xor_sync(~0U, *sum, CUDA_TILE << i);
+        }
     }
 }
 
 template <int CHANNELS, int PIXELS>
-__device__ void finish_corner(const cuda_step &s, const corner &t, const float *bias, float *target,
-                              const float sums[CHANNELS][PIXELS]) {
+__device__ void finish_corner(const cuda_step &s, const tile_memory &m, const float *weights,
+                              const corner &t, const float sums[CHANNELS][PIXELS]) {
+    const float *bias = weights + s.weights + s.bias;
+    float *target = find_map(m, s.target) + threadIdx.x % CUDA_TILE;
     UNROLL for (int k = 0; k < CHANNELS; k++) {
         const uint32_t channel = t.channel + k;
         if (channel >= s.target.channels) break;
@@ -78,8 +93,7 @@ __device__ void stage_weights(const cuda_step &s, const tile_memory &m, const fl
 template <int CHANNELS, int PIXELS>
 __device__ void sum_corner(const cuda_step &s, const tile_memory &m, const float *weights,
                            const corner &t, uint32_t group, float sums[CHANNELS][PIXELS]) {
-    constexpr uint32_t WIDTH = (CHANNELS + 3) / 4 * 4;
-    const uint64_t place = group * (uint64_t)s.source.channels * s.kernel_h * s.kernel_w * WIDTH;
+    const uint64_t place = group * (uint64_t)s.source.channels * s.kernel_h * s.taps_row * 4;
     const float4 *lying = (const float4 *)(weights + s.weights + place);
     const float4 *staged = (const float4 *)(m.shared + s.stage + place);
     const uint64_t own = s.source.place + threadIdx.x % CUDA_TILE;
@@ -93,27 +107,31 @@ __device__ void sum_corner(const cuda_step &s, const tile_memory &m, const float
         sum_taps<CHANNELS, PIXELS>(s, t, far + own, staged, sums);
 }
 
-// The same thread computes the same values of a target for each of its edges, so none of them waits
-// for the one before.
+// The same thread has the same values of a target for each edge with tiles and parts as the edge
+// before, so that such an edge need not wait. The last warp with work may have threads without:
+// they only take part when parts are added.
 template <int CHANNELS, int PIXELS>
 __device__ void convolve_map(const cuda_step &s, const tile_memory &m, const float *weights) {
-    constexpr uint32_t AT_ONCE = CUDA_TILE_THREADS / CUDA_TILE;
+    constexpr uint32_t AT_ONCE = CUDA_TILE_THREADS / CUDA_TILE, OF_WARP = 32 / CUDA_TILE;
     const uint32_t in_row = (s.target.width + PIXELS - 1) / PIXELS;
     const uint32_t groups = (s.target.channels + CHANNELS - 1) / CHANNELS;
     const uint32_t corners = groups * in_row * s.target.height;
-    const float *bias = weights + s.weights + s.bias;
-    float *target = find_map(m, s.target) + threadIdx.x % CUDA_TILE;
+    const uint32_t items = corners << s.halvings;
     if (s.stage_size > 0) stage_weights(s, m, weights);
-    for (uint32_t i = threadIdx.x / CUDA_TILE; i < corners; i += AT_ONCE) {
+    for (uint32_t item = threadIdx.x / CUDA_TILE; item / OF_WARP * OF_WARP < items;
+         item += AT_ONCE) {
+        const uint32_t i = item >> s.halvings;
         const uint32_t column = i / s.target.height;
         const uint32_t group = column / in_row;
-        const corner t = {group * CHANNELS, i % s.target.height, column % in_row * PIXELS};
+        const corner t = {group * CHANNELS, i % s.target.height, column % in_row * PIXELS,
+                          item - (i << s.halvings)};
         float sums[CHANNELS][PIXELS];
         UNROLL for (int k = 0; k < CHANNELS * PIXELS; k++) {
             sums[k / PIXELS][k % PIXELS] = 0;
         }
-        sum_corner<CHANNELS, PIXELS>(s, m, weights, t, group, sums);
-        finish_corner<CHANNELS, PIXELS>(s, t, bias, target, sums);
+        if (item < items) sum_corner<CHANNELS, PIXELS>(s, m, weights, t, group, sums);
+        add_parts<CHANNELS, PIXELS>(s.halvings, sums);
+        if (item < items && t.part == 0) finish_corner<CHANNELS, PIXELS>(s, m, weights, t, sums);
     }
 }
 

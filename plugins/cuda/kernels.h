@@ -148,9 +148,16 @@ typedef struct cuda_map {
     uint32_t row, plane; // floats
 } cuda_map;
 
-// An edge is computed as cuda_convolution says. Its weights are [group of target channels]
-// [input channel][kernel row][kernel column][the group's channels, up to a multiple of 4], then
-// bias [Cout], and begin at a multiple of 4 floats.
+// An edge is computed as cuda_convolution says where one thread has a value to itself. A target
+// with work for few of the 64 groups of 4 threads is shared: 2, 4 or 8 neighbouring groups have the
+// same values, and rows of taps in turn. Rows are counted by input channel and kernel row, those
+// beside the source not at all; part p of n sums rows p, p + n, p + 2n ... in an FMA chain from 0.
+// Then parts are added as pairs, pairs of pairs and so on: ((0+1)+(2+3))+((4+5)+(6+7)). Bias and
+// what the target holds come last, as ever. Its weights are [group of target channels][input
+// channel][kernel row][kernel column][the group's channels, up to a multiple of 4], then bias
+// [Cout], and begin at a multiple of 4 floats. A row of taps takes `taps_row` vectors of 4, an odd
+// number where values are shared: the parts of a warp then read from other banks of the shared
+// memory.
 typedef struct cuda_step {
     uint32_t kind;     // CUDA_STEP_*
     uint32_t waits;    // until all threads of the block have done all before
@@ -161,6 +168,8 @@ typedef struct cuda_step {
     uint64_t bias;       // from there
     uint64_t stage;      // where in shared memory the block copies them first,
     uint32_t stage_size; // floats; 0 = they are read where they lie
+    uint32_t taps_row;
+    uint32_t halvings; // 2^halvings groups of threads share a value
     uint32_t reserved;
     uint32_t kernel_h, kernel_w;
     uint32_t stride_h, stride_w;

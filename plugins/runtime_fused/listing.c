@@ -278,9 +278,11 @@ static cuda_step edge_step(const listing *l, const event *at, uint32_t e) {
     const tile_program *p = l->genomes[at->genome].program;
     const tile_node *node = &p->nodes[at->node];
     const tile_edge *edge = &p->edges[e];
-    return (cuda_step){.kind = node->kind,
+    return (cuda_step){.kind = edge->kind,
                        .source = find_map(l, at->genome, edge->source),
                        .target = find_map(l, at->genome, at->node),
+                       .taps_row = edge->taps_row,
+                       .halvings = edge->halvings,
                        .kernel_h = edge->kernel_h,
                        .kernel_w = edge->kernel_w,
                        .stride_h = edge->stride_h,
@@ -299,6 +301,11 @@ typedef struct tape {
     uint64_t weight_floats;
 } tape;
 
+// Other threads than in the edge before have the target's values.
+static bool is_dealt_anew(const tile_edge *edge) {
+    return edge->kind != edge[-1].kind || edge->halvings != edge[-1].halvings;
+}
+
 static void write_node(const listing *l, const event *at, tape *t) {
     const listing_genome *genome = &l->genomes[at->genome];
     const tile_node *node = &genome->program->nodes[at->node];
@@ -314,7 +321,8 @@ static void write_node(const listing *l, const event *at, tape *t) {
             step.stage = stage;
             step.stage_size = (uint32_t)size;
         }
-        step.waits = e == node->edge_begin || stage != NOWHERE;
+        step.waits =
+            e == node->edge_begin || stage != NOWHERE || is_dealt_anew(&genome->program->edges[e]);
         t->steps[t->step_count++] = step;
     }
     if (node->activation <= HOX_ACTIVATION_LEAKY_RELU) return;

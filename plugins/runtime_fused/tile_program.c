@@ -3,6 +3,7 @@
 #include "runtime/memory.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 typedef struct shape {
     uint32_t kind, channels, pixels;
@@ -46,23 +47,44 @@ hox_status tile_program_check(const hox_plan *plan, hox_error *error) {
     return HOX_OK;
 }
 
-// ---- how a node is computed ----
+// ---- how an edge is computed ----
 
-// Instructions for one tap over all of the target, on the processor's four schedulers, 8 tiles a
-// warp: products, loads of weights and pixels, steps of the loop.
-static uint64_t cost_of(const shape *s, const cuda_map *target) {
-    enum { TILES = 32 / CUDA_TILE, SCHEDULERS = 4, VECTOR = 2, OTHER = 4 };
-    const uint64_t tiles = divide_up(target->channels, s->channels) *
-                           divide_up(target->width, s->pixels) * target->height;
-    return divide_up(tiles, (uint64_t)TILES * SCHEDULERS) *
-           (s->channels * s->pixels + VECTOR * divide_up(s->channels, 4) + OTHER);
+enum { GROUPS = CUDA_TILE_THREADS / CUDA_TILE, MOST_HALVINGS = 3 }; // of a warp's 8 groups
+
+// The edge's target and taps, and nothing else, choose: SPEC 7.
+typedef struct work {
+    uint64_t channels, height, width; // of the target
+    uint64_t rows, kernel_w;          // rows of taps
+} work;
+
+static uint64_t tiles_of(const shape *s, const work *w) {
+    return divide_up(w->channels, s->channels) * divide_up(w->width, s->pixels) * w->height;
 }
 
-static uint32_t choose_kind(const cuda_map *target) {
+// Instructions for all of the target on the processor's four schedulers, 8 parts of tiles a warp:
+// products, loads of weights and pixels, steps of the loop; beginning a row; adding parts.
+static uint64_t cost_of(const shape *s, const work *w, uint32_t halvings) {
+    enum { PARTS = 32 / CUDA_TILE, SCHEDULERS = 4, VECTOR = 2, OTHER = 4, ROW = 60, ADD = 2 };
+    const uint64_t values = s->channels * s->pixels;
+    const uint64_t tap = values + VECTOR * divide_up(s->channels, 4) + OTHER;
+    const uint64_t part = divide_up(w->rows, 1U << halvings) * (w->kernel_w * tap + ROW);
+    return divide_up(tiles_of(s, w) << halvings, (uint64_t)PARTS * SCHEDULERS) *
+           (part + halvings * values * ADD);
+}
+
+// The cheapest way, with as few halvings as may be. A tile is shared only where all parts of the
+// target have a group of threads each.
+static const shape *choose_way(const work *w, uint32_t *halvings) {
     const shape *best = shapes;
-    for (size_t i = 1; i < SHAPES; i++)
-        if (cost_of(&shapes[i], target) < cost_of(best, target)) best = &shapes[i];
-    return best->kind;
+    *halvings = 0;
+    for (uint32_t h = 0; h <= MOST_HALVINGS; h++)
+        for (const shape *s = shapes; s < shapes + SHAPES; s++) {
+            if (h > 0 && tiles_of(s, w) << h > GROUPS) continue;
+            if (cost_of(s, w, h) >= cost_of(best, w, *halvings)) continue;
+            best = s;
+            *halvings = h;
+        }
+    return best;
 }
 
 static tile_node make_node(const hox_plan *plan, uint32_t i) {
@@ -71,19 +93,28 @@ static tile_node make_node(const hox_plan *plan, uint32_t i) {
                       .edge_begin = plan->node_edge_begin[i],
                       .edge_end = plan->node_edge_begin[i + 1]};
     node.size = (uint64_t)node.map.channels * node.map.plane + CUDA_TILE_SLACK;
-    node.kind = choose_kind(&node.map);
     return node;
 }
 
-static tile_edge make_edge(const hox_plan *plan, uint32_t e) {
-    return (tile_edge){.source = plan->edge_source[e],
-                       .kernel_h = plan->edge_kernel_h[e],
-                       .kernel_w = plan->edge_kernel_w[e],
-                       .stride_h = plan->edge_stride_h[e],
-                       .stride_w = plan->edge_stride_w[e],
-                       .padding_h = plan->edge_padding_h[e],
-                       .padding_w = plan->edge_padding_w[e],
-                       .weights = plan->edge_weight_offset[e]};
+static tile_edge make_edge(const hox_plan *plan, uint32_t e, const cuda_map *target) {
+    tile_edge edge = {.source = plan->edge_source[e],
+                      .kernel_h = plan->edge_kernel_h[e],
+                      .kernel_w = plan->edge_kernel_w[e],
+                      .stride_h = plan->edge_stride_h[e],
+                      .stride_w = plan->edge_stride_w[e],
+                      .padding_h = plan->edge_padding_h[e],
+                      .padding_w = plan->edge_padding_w[e],
+                      .weights = plan->edge_weight_offset[e]};
+    const work w = {.channels = target->channels,
+                    .height = target->height,
+                    .width = target->width,
+                    .rows = (uint64_t)plan->node_channels[edge.source] * edge.kernel_h,
+                    .kernel_w = edge.kernel_w};
+    const shape *s = choose_way(&w, &edge.halvings);
+    edge.kind = s->kind;
+    edge.taps_row = edge.kernel_w * (uint32_t)divide_up(s->channels, 4);
+    if (edge.halvings > 0) edge.taps_row |= 1;
+    return edge;
 }
 
 // ---- all of it ----
@@ -101,13 +132,12 @@ tile_program *tile_program_make(void *memory, const hox_plan *plan) {
                         .step_count = plan->edge_count + 1,
                         .nodes = (tile_node *)(p + 1)};
     p->edges = (tile_edge *)(p->nodes + plan->node_count);
-    for (uint32_t e = 0; e < plan->edge_count; e++)
-        p->edges[e] = make_edge(plan, e);
     for (uint32_t i = 0; i < plan->node_count; i++) {
         const tile_node node = p->nodes[i] = make_node(plan, i);
         p->step_count += node.activation > HOX_ACTIVATION_LEAKY_RELU;
         for (uint32_t e = node.edge_begin; e < node.edge_end; e++) {
             uint64_t bias;
+            p->edges[e] = make_edge(plan, e, &node.map);
             p->weight_floats += tile_program_pack(p, &p->nodes[i], &p->edges[e], NULL, NULL, &bias);
         }
     }
@@ -123,32 +153,33 @@ static uint32_t channels_of(uint32_t kind) {
     return s->channels;
 }
 
-// All taps for the target's channels from `first` on.
-static void pack_group(const tile_node *target, uint64_t taps, uint32_t first, uint32_t width,
+// All taps for channels first .. end - 1 of the target.
+static void pack_group(const tile_edge *edge, uint64_t rows, uint32_t first, uint32_t end,
                        const float *weights, float *packed) {
-    const uint32_t channels = channels_of(target->kind);
-    for (uint64_t tap = 0; tap < taps; tap++)
-        for (uint32_t k = 0; k < width; k++) {
-            const bool is_real = k < channels && first + k < target->map.channels;
-            *packed++ = is_real ? weights[(first + k) * taps + tap] : 0;
-        }
+    const uint32_t width = (uint32_t)divide_up(channels_of(edge->kind), 4) * 4;
+    const uint64_t row_floats = (uint64_t)edge->taps_row * 4, taps = rows * edge->kernel_w;
+    memset(packed, 0, rows * row_floats * sizeof *packed);
+    for (uint64_t tap = 0; tap < taps; tap++) {
+        float *place = packed + tap / edge->kernel_w * row_floats + tap % edge->kernel_w * width;
+        for (uint32_t k = first; k < end; k++)
+            place[k - first] = weights[k * taps + tap];
+    }
 }
 
 uint64_t tile_program_pack(const tile_program *p, const tile_node *target, const tile_edge *edge,
                            const float *weights, float *packed, uint64_t *bias) {
-    const uint32_t channels = channels_of(target->kind), all = target->map.channels;
-    const uint32_t width = (uint32_t)divide_up(channels, 4) * 4;
-    const uint64_t taps =
-        (uint64_t)p->nodes[edge->source].map.channels * edge->kernel_h * edge->kernel_w;
-    const uint64_t group_floats = taps * width, groups = divide_up(all, channels);
+    const uint32_t channels = channels_of(edge->kind), all = target->map.channels;
+    const uint64_t rows = (uint64_t)p->nodes[edge->source].map.channels * edge->kernel_h;
+    const uint64_t group_floats = rows * edge->taps_row * 4;
     const uint64_t biases = divide_up(all, 4) * 4;
-    *bias = groups * group_floats;
+    *bias = divide_up(all, channels) * group_floats;
     if (packed) {
         const float *own = weights + edge->weights;
-        for (uint32_t g = 0; g < groups; g++)
-            pack_group(target, taps, g * channels, width, own, packed + g * group_floats);
+        for (uint32_t first = 0; first < all; first += channels, packed += group_floats)
+            pack_group(edge, rows, first, first + channels < all ? first + channels : all, own,
+                       packed);
         for (uint32_t k = 0; k < biases; k++)
-            packed[*bias + k] = k < all ? own[all * taps + k] : 0;
+            packed[k] = k < all ? own[all * rows * edge->kernel_w + k] : 0;
     }
     return *bias + biases;
 }

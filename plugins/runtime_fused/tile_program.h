@@ -13,13 +13,15 @@ typedef struct tile_edge {
     uint32_t kernel_h, kernel_w;
     uint32_t stride_h, stride_w;
     uint32_t padding_h, padding_w;
-    uint64_t weights; // floats, in the genome's
+    uint64_t weights;  // floats, in the genome's
+    uint32_t kind;     // CUDA_STEP_*
+    uint32_t halvings; // 2^halvings groups of threads share a tile of the target
+    uint32_t taps_row; // vectors of 4 floats that a row of taps takes
 } tile_edge;
 
 typedef struct tile_node {
     cuda_map map;  // but for place and space
     uint64_t size; // floats, with what may be read behind it
-    uint32_t kind; // CUDA_STEP_*, of all its edges
     uint32_t activation;
     uint32_t edge_begin, edge_end;
 } tile_node;

@@ -285,6 +285,213 @@ ParameterizedTest(size_t *row, cuda_kernels, convolve_as_defined_to_the_bit) {
     }
 }
 
+// ---- an edge in run_genomes ----
+
+static const struct step_kind {
+    uint32_t kind, channels;
+} step_kinds[] = {
+#define ROW(name, channels, pixels) {name, channels},
+    CUDA_STEP_MAP(ROW)
+#undef ROW
+};
+
+enum {
+    STEP_KINDS = sizeof step_kinds / sizeof step_kinds[0],
+    HALVINGS = 4, // 0 .. 3
+    STEP_ROWS = STEP_KINDS * HALVINGS * ORDER_COUNT
+};
+
+// One tile of images through one edge; all maps but the images lie in scratch.
+typedef struct step_case {
+    cuda_convolution shape; // its weights are the definition's
+    cuda_step step;
+    float *samples, *scratch, *right, *weights; // right: what scratch is to be; weights: packed
+    uint64_t scratch_floats;
+} step_case;
+
+static cuda_map shape_map(uint32_t channels, uint32_t height, uint32_t width, bool is_padded) {
+    const uint32_t row = (is_padded ? width | 1 : width) * CUDA_TILE;
+    return (cuda_map){.space = CUDA_IN_SCRATCH,
+                      .channels = channels,
+                      .height = height,
+                      .width = width,
+                      .row = row,
+                      .plane = row * height};
+}
+
+static void fill_map(float *map, const cuda_map *m, test_random *random) {
+    for (uint32_t c = 0; c < m->channels; c++)
+        for (uint32_t y = 0; y < m->height; y++)
+            for (uint32_t i = 0; i < m->width * CUDA_TILE; i++)
+                map[m->place + c * m->plane + y * m->row + i] = random_signed(random);
+}
+
+// Returns the floats; what stands for no weight is NaN.
+static uint64_t pack_weights(step_case *c, uint32_t channels) {
+    const cuda_convolution *s = &c->shape;
+    const uint64_t all = (uint64_t)s->source_channels * s->kernel_h, row = c->step.taps_row * 4;
+    const uint32_t groups = round_up(s->target_channels, channels);
+    const uint32_t width = round_up(channels, 4) * 4;
+    const uint64_t floats = groups * all * row + round_up(s->target_channels, 4) * 4;
+    c->step.bias = groups * all * row;
+    c->weights = make_floats(floats);
+    for (uint32_t k = 0; k < s->target_channels; k++) {
+        for (size_t tap = 0; tap < taps_of(s); tap++)
+            c->weights[(k / channels * all + tap / s->kernel_w) * row + tap % s->kernel_w * width +
+                       k % channels] = s->weights[k * taps_of(s) + tap];
+        c->weights[c->step.bias + k] = s->weights[s->target_channels * taps_of(s) + k];
+    }
+    return floats;
+}
+
+static void make_step(step_case *c, size_t kind, uint32_t halvings, test_random *random) {
+    static const float slopes[] = {1, 0, 0.01F};
+    const cuda_convolution *s = &c->shape;
+    const bool is_of_images = random_below(random, 2);
+    const uint32_t vectors = s->kernel_w * round_up(step_kinds[kind].channels, 4);
+    c->step = (cuda_step){
+        .kind = step_kinds[kind].kind,
+        .source = shape_map(s->source_channels, s->source_height, s->source_width, !is_of_images),
+        .target = shape_map(s->target_channels, s->target_height, s->target_width, true),
+        .taps_row = halvings > 0 ? vectors | 1 : vectors,
+        .halvings = halvings,
+        .kernel_h = s->kernel_h,
+        .kernel_w = s->kernel_w,
+        .stride_h = s->stride_h,
+        .stride_w = s->stride_w,
+        .padding_h = s->padding_h,
+        .padding_w = s->padding_w,
+        .is_first = random_below(random, 2),
+        .slope = slopes[random_below(random, 3)]};
+    const cuda_map *source = &c->step.source, *target = &c->step.target;
+    const uint64_t source_floats = source->channels * source->plane + CUDA_TILE_SLACK;
+    const uint64_t target_floats = target->channels * target->plane + CUDA_TILE_SLACK;
+    c->step.target.place = is_of_images ? 0 : source_floats;
+    c->scratch_floats = c->step.target.place + target_floats;
+    c->scratch = make_floats(c->scratch_floats);
+    c->right = make_floats(c->scratch_floats);
+    c->samples = make_floats(source_floats);
+    if (is_of_images) c->step.source.space = CUDA_IN_SAMPLES;
+    fill_map(is_of_images ? c->samples : c->scratch, source, random);
+    if (!c->step.is_first) fill_map(c->scratch, target, random);
+    memcpy(c->right, c->scratch, c->scratch_floats * sizeof *c->right);
+    const uint64_t floats = pack_weights(c, step_kinds[kind].channels);
+    if (random_below(random, 2)) c->step.stage_size = (uint32_t)floats;
+}
+
+// Rows of taps that meet the source, in turn to the parts; then these in pairs.
+static float sum_parts(const step_case *c, uint32_t image, uint32_t channel, uint32_t y,
+                       uint32_t x) {
+    const cuda_step *s = &c->step;
+    const float *source = s->source.space == CUDA_IN_SAMPLES ? c->samples : c->scratch;
+    const float *weight = c->shape.weights + channel * taps_of(&c->shape);
+    float parts[1 << (HALVINGS - 1)] = {0};
+    uint32_t row = 0;
+    for (uint32_t from = 0; from < s->source.channels; from++)
+        for (uint32_t ky = 0; ky < s->kernel_h; ky++, weight += s->kernel_w) {
+            const uint32_t sy = y * s->stride_h + ky - s->padding_h; // wraps below 0
+            if (sy >= s->source.height) continue;
+            float *sum = &parts[row++ % (1U << s->halvings)];
+            for (uint32_t kx = 0; kx < s->kernel_w; kx++) {
+                const uint32_t sx = x * s->stride_w + kx - s->padding_w;
+                if (sx >= s->source.width) continue;
+                *sum = fmaf(
+                    weight[kx],
+                    source[from * s->source.plane + sy * s->source.row + sx * CUDA_TILE + image],
+                    *sum);
+            }
+        }
+    for (uint32_t count = 1U << s->halvings; count > 1; count /= 2)
+        for (uint32_t i = 0; i < count / 2; i++)
+            parts[i] = parts[2 * i] + parts[2 * i + 1];
+    return parts[0];
+}
+
+static void convolve_tile(const step_case *c) {
+    const cuda_map *t = &c->step.target;
+    const float *bias = c->shape.weights + t->channels * taps_of(&c->shape);
+    for (uint32_t channel = 0; channel < t->channels; channel++)
+        for (uint32_t y = 0; y < t->height; y++)
+            for (uint32_t i = 0; i < t->width * CUDA_TILE; i++) {
+                float *value = &c->right[t->place + channel * t->plane + y * t->row + i];
+                float sum = sum_parts(c, i % CUDA_TILE, channel, y, i / CUDA_TILE) + bias[channel];
+                if (!c->step.is_first) sum += *value;
+                *value = sum < 0 ? (c->step.slope == 0 ? 0 : c->step.slope * sum) : sum;
+            }
+}
+
+static void run_step(const step_case *c) {
+    const uint32_t one_block[3] = {1, 1, 1};
+    const cuda_genomes g = {.steps = &c->step,
+                            .weights = c->weights,
+                            .samples = c->samples,
+                            .scratch = c->scratch,
+                            .scratch_floats = c->scratch_floats,
+                            .count = CUDA_TILE,
+                            .tile_count = 1,
+                            .step_count = 1,
+                            .pixels = (uint32_t)source_values(&c->shape)};
+    fibres_set_shared_at_launch(c->step.stage_size * sizeof(float));
+    host_kernel_find("run_genomes")->run(&g, one_block, CUDA_TILE_THREADS);
+    cr_assert_eq(fibres_divergence_count(), 0);
+}
+
+static void check_step(const cuda_convolution *shape, size_t kind, uint32_t halvings,
+                       test_random *random) {
+    step_case c = {.shape = *shape};
+    float *weights = draw_weights(shape, random);
+    c.shape.weights = weights;
+    make_step(&c, kind, halvings, random);
+    convolve_tile(&c);
+    run_step(&c);
+    size_t wrong = 0;
+    for (size_t i = 0; i < c.scratch_floats; i++)
+        wrong += !same_bits(c.scratch[i], c.right[i]);
+    cr_expect_eq(wrong, 0,
+                 "kind %u, %u halvings: %zu wrong; %ux%ux%u, kernel %ux%u, stride %ux%u, padding "
+                 "%ux%u, to %ux%ux%u",
+                 c.step.kind, halvings, wrong, shape->source_channels, shape->source_height,
+                 shape->source_width, shape->kernel_h, shape->kernel_w, shape->stride_h,
+                 shape->stride_w, shape->padding_h, shape->padding_w, shape->target_channels,
+                 shape->target_height, shape->target_width);
+    free(weights);
+    free(c.samples);
+    free(c.scratch);
+    free(c.right);
+    free(c.weights);
+}
+
+static size_t step_rows[STEP_ROWS];
+
+ParameterizedTestParameters(cuda_kernels, steps_add_parts_in_one_order) {
+    for (size_t i = 0; i < STEP_ROWS; i++)
+        step_rows[i] = i;
+    return cr_make_param_array(size_t, step_rows, STEP_ROWS);
+}
+ParameterizedTest(size_t *row, cuda_kernels, steps_add_parts_in_one_order) {
+    static const convolution_kernel any = {.kind = CUDA_STRIDED};
+    const size_t kind = *row / ORDER_COUNT / HALVINGS;
+    const uint32_t halvings = *row / ORDER_COUNT % HALVINGS;
+    test_random random = {*row};
+    fibres_set_order((fibre_order)(*row % ORDER_COUNT));
+    for (int i = 0; i < DRAWS; i++) {
+        cuda_convolution c = draw_convolution(&random);
+        c.chunk = choose_images(CUDA_TILE, 0);
+        if (i % 2) c.stride_w = c.stride_h = 1;
+        if (i % 3 == 0) { // onto few values
+            c.kernel_h = c.source_height;
+            c.kernel_w = c.source_width;
+            c.padding_h = c.padding_w = i % 2;
+        }
+        const uint64_t work = fit_to_kernel(&c, &any);
+        if (work == 0 || work > MOST_WORK)
+            i--;
+        else
+            check_step(&c, kind, halvings, &random);
+    }
+    fibres_set_shared_at_launch(0);
+}
+
 // ---- activation ----
 
 static double activation_of(uint32_t kind, double x) {

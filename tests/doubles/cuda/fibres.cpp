@@ -2,6 +2,7 @@
 // barrier keeps its fibre, and another fibre goes on: threads without barriers cost a call each.
 #include "fibres.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -36,6 +37,15 @@ struct Fibre {
     bool has_begun;
 };
 
+constexpr uint32_t WARP = 32;
+
+// Values of two exchanges: a thread may hand over the next one before others took this one.
+struct Warp {
+    float values[2][WARP];
+    uint32_t turn;
+    std::vector<Fibre *> waiting;
+};
+
 struct Block {
     void (*thread)(const void *argument);
     const void *argument;
@@ -43,6 +53,7 @@ struct Block {
     std::vector<Fibre *> ready;     // from `next` on, to go on before the next barrier
     size_t next;
     std::vector<Fibre *> waiting;
+    std::vector<Warp> warps;
 };
 
 Fibre caller = {{}, nullptr, nullptr, 0, true};
@@ -103,8 +114,29 @@ Fibre *take_idle() {
     return fibre;
 }
 
+void clear_values(float *values) {
+    for (uint32_t i = 0; i < WARP; i++)
+        values[i] = NAN;
+}
+
+// All there are, or all that came.
+void end_exchange(Warp &warp) {
+    clear_values(warp.values[++warp.turn % 2]);
+    block.ready.insert(block.ready.end(), warp.waiting.begin(), warp.waiting.end());
+    warp.waiting.clear();
+}
+
+void end_vain_exchanges() {
+    for (Warp &warp : block.warps) {
+        if (warp.waiting.empty()) continue;
+        divergences++;
+        end_exchange(warp);
+    }
+}
+
 Fibre *next_fibre() {
     if (block.started < block.count) return take_idle();
+    if (block.next == block.ready.size()) end_vain_exchanges();
     if (block.next == block.ready.size()) {
         if (block.waiting.empty()) return &caller;
         divergences += block.ended > 0;
@@ -141,6 +173,11 @@ void run_block() {
         memset(__start_fibres_shared, 0xFF, __stop_fibres_shared - __start_fibres_shared);
     if (shared_at_launch) memset(shared_at_launch, 0xFF, shared_at_launch_bytes);
     block.started = block.ended = 0;
+    block.ready.clear();
+    block.next = 0;
+    block.warps.resize((block.count + WARP - 1) / WARP);
+    for (Warp &warp : block.warps)
+        clear_values(warp.values[warp.turn % 2]);
     jump(next_fibre());
 }
 
@@ -169,6 +206,22 @@ void fibres_barrier() {
     block.waiting.push_back(running);
     jump(next_fibre());
     threadIdx.x = thread;
+}
+
+float fibres_exchange(float value, uint32_t mask) {
+    const uint32_t thread = threadIdx.x, first = thread / WARP * WARP;
+    const uint32_t size = block.count - first < WARP ? block.count - first : WARP;
+    Warp &warp = block.warps[thread / WARP];
+    const float *values = warp.values[warp.turn % 2];
+    warp.values[warp.turn % 2][thread % WARP] = value;
+    if (warp.waiting.size() + 1 < size) {
+        warp.waiting.push_back(running);
+        jump(next_fibre());
+        threadIdx.x = thread;
+    } else {
+        end_exchange(warp);
+    }
+    return values[(thread % WARP) ^ mask];
 }
 
 void fibres_run(const uint32_t grid[3], uint32_t threads, void (*thread)(const void *argument),

@@ -30,8 +30,12 @@ void fibres_set_order(fibre_order order);
 void fibres_run(const uint32_t grid[3], uint32_t threads, void (*thread)(const void *argument),
                 const void *argument);
 void fibres_barrier(void); // for a thread
+// For a thread: what thread (own place ^ mask) of its warp of 32 hands over in its own call; all of
+// them wait for each other.
+float fibres_exchange(float value, uint32_t mask);
 
-// Barriers at which some threads of a block waited and others had ended.
+// Barriers at which some threads of a block waited and others had ended, and exchanges for which
+// some of a warp waited in vain; NaN stands for a value that was not handed over.
 uint64_t fibres_divergence_count(void);
 
 #ifdef __cplusplus

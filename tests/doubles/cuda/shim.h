@@ -23,6 +23,10 @@ static inline void __syncthreads() {
     fibres_barrier();
 }
 
+static inline float __shfl_xor_sync(uint32_t, float value, uint32_t mask) {
+    return fibres_exchange(value, mask);
+}
+
 static inline uint32_t __float_as_uint(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);

@@ -105,6 +105,50 @@ EACH_ORDER(a_thread_that_ends_before_a_barrier_is_counted) {
     cr_assert_eq(fibres_divergence_count(), 2);
 }
 
+// Sums of a warp in a tree, twice in a row: nobody takes what was handed over before or later.
+static void add_up_warps(const void *argument) {
+    const work *w = *(work *const *)argument;
+    float sum = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        sum += (float)threadIdx.x;
+        for (uint32_t mask = 1; mask < 32; mask *= 2)
+            sum += fibres_exchange(sum, mask);
+        if (w->has_barrier && threadIdx.x % 64 < 32) sum += fibres_exchange(0, 5); // one warp more
+        if (w->has_barrier) fibres_barrier();
+    }
+    w->values[threadIdx.x] = sum;
+}
+
+EACH_ORDER(warps_exchange_values) {
+    for (int has_barrier = 0; has_barrier < 2; has_barrier++) {
+        float values[THREADS];
+        work w = {.values = values, .has_barrier = has_barrier}, *argument = &w;
+        fibres_set_order((fibre_order)*order);
+        fibres_run(one_block, THREADS, add_up_warps, &argument);
+        for (uint32_t i = 0; i < THREADS; i++) {
+            const uint32_t of_places = i / 32 * 32 * 32 + 31 * 16;
+            cr_expect_eq(values[i], (float)(33 * of_places), "%u: %g", i, (double)values[i]);
+        }
+    }
+    cr_assert_eq(fibres_divergence_count(), 0);
+}
+
+static void exchange_alone(const void *argument) {
+    const work *w = *(work *const *)argument;
+    if (threadIdx.x == 7) return;
+    w->values[threadIdx.x] = fibres_exchange(1, 1);
+    fibres_barrier();
+}
+
+EACH_ORDER(a_thread_that_misses_an_exchange_is_counted) {
+    float values[THREADS];
+    work w = {.values = values}, *argument = &w;
+    fibres_set_order((fibre_order)*order);
+    fibres_run(one_block, THREADS, exchange_alone, &argument);
+    cr_expect(isnan(values[6]) && values[5] == 1);
+    cr_assert_eq(fibres_divergence_count(), 2); // the barrier too
+}
+
 static void expect_nothing(const void *argument) {
     work *w = *(work *const *)argument;
     w->length += isnan(shared[threadIdx.x]) != 0;
