@@ -1,5 +1,5 @@
 // test_cuda_graph.c - recordings of kernels (CUDA graphs), on the fake driver: what fails in one,
-// what stays of it, and what a replay reads.
+// what stays of it, and what a replay reads; and what evaluations on a GPU leave when they fail.
 #include "fake_cuda.h"
 #include "random_plan.h"
 #include "runtime_fixture.h"
@@ -159,6 +159,57 @@ Test(cuda_graph, what_cannot_be_recorded_is_launched) {
         cr_expect_geq(made + AROUND, calls / STEP, "seed %d", (int)seed);
         cr_expect(strstr(b.self.host.last_log, "kernels are launched one by one"), "%s",
                   b.self.host.last_log);
+        tear_down(&b);
+    }
+}
+
+// ---- evaluations that fail ----
+
+static hox_status try_to_evaluate(const bench *b, hox_runner *runner) {
+    float logits[CAPACITY];
+    hox_job job = {.struct_size = sizeof job,
+                   .runner = runner,
+                   .weights = &b->weights,
+                   .samples = b->samples,
+                   .count = CAPACITY,
+                   .logits = logits};
+    const hox_status status =
+        b->self.api->evaluate(b->self.runtime, 0, (hox_job *[]){&job}, 1, NULL);
+    return status == HOX_OK ? job.status : status;
+}
+
+// Kernels that a failed call has left would run in the next one, over memory that others may have.
+static void fail_each_call(const bench *b, hox_runner *runner) {
+    cr_assert_eq(try_to_evaluate(b, runner), HOX_OK);
+    const fake_cuda_counts first = fake_cuda_count();
+    cr_assert_eq(try_to_evaluate(b, runner), HOX_OK);
+    const fake_cuda_counts second = fake_cuda_count();
+    const uint64_t launches = second.launches - first.launches;
+    uint64_t failures = 0;
+    for (uint64_t number = 1; number <= second.calls - first.calls; number++) {
+        fake_cuda_fail_call(number, NOT_SUPPORTED);
+        failures += try_to_evaluate(b, runner) != HOX_OK;
+        fake_cuda_fail_call(0, 0);
+        const uint64_t before = fake_cuda_count().launches;
+        cr_expect_eq(try_to_evaluate(b, runner), HOX_OK);
+        cr_expect_eq(fake_cuda_count().launches - before, launches, "%s, call %d", b->self.name,
+                     (int)number);
+    }
+    cr_expect_geq(failures, 5);
+}
+
+Test(cuda_graph, nothing_is_under_way_when_an_evaluation_has_failed) {
+    static const char *const files[] = {"runtime_eager", "runtime_graph", "runtime_fused"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        bench b;
+        uint64_t hashes[2 * RANDOM_PLAN_NODES] = {0};
+        for (uint64_t k = 0; k < 2 * RANDOM_PLAN_NODES; k++)
+            hashes[k] = k;
+        set_up(&b, files[i], 5);
+        b.weights.node_value_hash = hashes;
+        hox_runner *runner = make_runner(&b.self, &b.made.plan, HOX_PURPOSE_INFER, CAPACITY);
+        fail_each_call(&b, runner);
+        b.self.api->release(runner);
         tear_down(&b);
     }
 }
