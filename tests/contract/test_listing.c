@@ -347,3 +347,20 @@ Test(listing, leaves_nothing_where_there_is_no_memory) {
     cr_expect_neq(listing_measure(&self.host.host, self.program, 0, &need, NULL), HOX_OK);
     free_population(&self);
 }
+
+Test(listing, no_map_is_larger_than_32_bits_count) {
+    static const struct {
+        uint32_t width;
+        hox_status status;
+    } rows[] = {{2046, HOX_OK}, {2047, HOX_UNSUPPORTED}, {65536, HOX_UNSUPPORTED}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        random_plan made;
+        hox_error error = HOX_ERROR_INIT;
+        plan_begin(&made, HOX_READOUT_SUM);
+        plan_add_node(&made, 3, 8, 8, HOX_ACTIVATION_IDENTITY);
+        plan_add_node(&made, 64, 4096, rows[i].width, HOX_ACTIVATION_RELU);
+        cr_expect_eq(tile_program_check(&made.plan, &error), rows[i].status, "width %u",
+                     rows[i].width);
+        if (rows[i].status != HOX_OK) cr_expect_eq(error.plan_node, 1, "%s", error.message);
+    }
+}
